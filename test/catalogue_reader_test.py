@@ -109,9 +109,9 @@ class CatalogueReader(ProgramTest):
     def ask(self, statement):
         """As a reader does."""
         if self.server:
-            said = subprocess.run([postgres_server.programs() / "psql", "--csv", "-t", "-d", self.server.uri, "-c", statement],
+            output = subprocess.run([postgres_server.programs() / "psql", "--csv", "-t", "-d", self.server.uri, "-c", statement],
                                   check=True, capture_output=True, text=True, timeout=120)
-            return [tuple(row) for row in csv.reader(io.StringIO(said.stdout))]
+            return [tuple(row) for row in csv.reader(io.StringIO(output.stdout))]
         catalogue = sqlite3.connect(self.directories[0] / "weir.catalogue", timeout=60)
         try:
             return [tuple("" if value is None else str(value) for value in row) for row in catalogue.execute(statement)]
@@ -145,11 +145,11 @@ class CatalogueReader(ProgramTest):
         return total
 
     def expect_states_are_right(self):
-        """Whoever begins with a block that is complete has every event of it that was acknowledged by then."""
+        """A reader that begins with a block that is complete has every event of it that was acknowledged by then."""
         acknowledged = self.counted()
         if self.server:  # what a recorder knows is carried over behind the recording
             for recorder in self.recorders:
-                wait_until(lambda: recorder.metrics()["weir_catalogue_changes_waiting"] == 0, "the catalogue has been told")
+                wait_until(lambda: recorder.metrics()["weir_catalogue_changes_waiting"] == 0, "the catalogue has all changes")
         for key, (state, events) in self.blocks().items():
             if state != "OPENED":
                 self.assertEqual(events, acknowledged[key], (key, state))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""weir check of a part of the files, without those that nobody changed, and with those that no manifest names."""
+"""weir check of a part of the files, without those that did not change, and with those that no manifest names."""
 import hashlib
 import os
 import re
@@ -24,7 +24,7 @@ class Extra(SumTest):
         ended = self.assertEnds(self.weir("check", "--extra", "sums"), OK)
         self.assertIn("0 files that no manifest names below data\n", ended.err)
 
-    def test_files_that_no_manifest_names_are_said_counted_and_end_with_3(self):
+    def test_files_that_no_manifest_names_are_reported_counted_and_end_with_3(self):
         for name in ("data/new", "data/run8/x", "data/run7/new\nline", "other"):
             self.write(name)
         os.mkfifo(self.folder / "data" / "fifo")
@@ -37,7 +37,7 @@ class Extra(SumTest):
         self.write("data/a", b"something else")
         self.extra("sums", code=MISMATCH)
 
-    def test_an_audit_tells_moved_and_duplicate_files_from_new_ones(self):
+    def test_an_audit_distinguishes_moved_and_duplicate_files_from_new_ones(self):
         for number, name in enumerate(("data/a", "data/run7/b", "data/run7/deep/c", "data/twice")):
             self.write(name, b"content %d" % (number % 3))
         self.assertEnds(self.weir("sum", "-a", "adler32,sha512", "-r", "data", "-o", "sums"), OK)
@@ -56,12 +56,12 @@ class Extra(SumTest):
         text = self.weir("check", "--audit", "sums")
         self.assertIn("data/copy: MOVED (its bytes are those of data/run7/deep/c, which is not at its place)\n", text.out)
         self.assertIn("data/moved: DUPLICATE (its bytes are those of data/run7/b)\n", text.out)
-        self.assertRegex(text.out, r"(?s)as the manifests say +2\n.*moved +2\nduplicate +1\nnew +1\n")
+        self.assertRegex(text.out, r"(?s)as in the manifests +2\n.*moved +2\nduplicate +1\nnew +1\n")
         self.assertIn("2 moved, 1 more that are duplicates, 1 more that no manifest names", text.err)
         self.assertOneLine(self.weir("check", "--audit", "--sample", "10%", "sums"), USAGE, "--audit")
 
     def test_an_audit_by_a_manifest_elsewhere(self):
-        """Names begin where -C says, and lines do not say their algorithm."""
+        """Names begin at the directory of -C, and lines do not name their algorithm."""
         self.write("data/a", b"one")
         self.write("sums", f"{hashlib.sha512(b'one').hexdigest()}  data/a\n".encode())
         os.rename(self.folder / "data/a", self.folder / "data/b")
@@ -131,7 +131,7 @@ class OnlyChanged(SumTest):
         return {name: file["status"] for name, file in self.checked(*arguments, "sums", code=code).items()}
 
     def rot(self, name):
-        """Other bytes, the same size and time; only the ctime says so, some time after the attribute."""
+        """Other bytes, the same size and time; only the ctime shows it, some time after the attribute."""
         path = self.folder / name
         times = os.stat(path)
         while os.stat(path).st_ctime_ns <= times.st_ctime_ns + 200_000_000:
@@ -139,7 +139,7 @@ class OnlyChanged(SumTest):
                 file.write(b"!")
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
-    def test_what_nobody_wrote_to_is_not_read_and_not_called_good(self):
+    def test_what_was_not_written_to_is_not_read_and_not_called_good(self):
         ended = self.assertEnds(self.weir("check", "--only-changed", "sums"), OK)
         self.assertEqual(ended.out, "".join(f"{name}: UNCHANGED (not read: its attribute is current, and as expected)\n" for name in "abc"))
         self.assertIn("0 of 3 files good, 3 unchanged and not read; 0 B in", ended.err)
@@ -152,11 +152,11 @@ class OnlyChanged(SumTest):
         self.write("c", b"c" * 1000)  # the same bytes, written again
         self.assertEqual(self.statuses("--only-changed", code=MISMATCH), {"a": "unchanged", "b": "mismatch", "c": "ok"})
 
-    def test_what_was_written_with_its_time_put_back_is_read(self):
+    def test_what_was_written_with_its_time_restored_is_read(self):
         self.rot("a")
         self.assertEqual(self.statuses("--only-changed", code=MISMATCH), {"a": "mismatch", "b": "unchanged", "c": "unchanged"})
 
-    def test_an_attribute_that_says_something_else_is_not_believed(self):
+    def test_an_attribute_with_other_sums_is_not_used(self):
         text = (self.folder / "sums").read_text()
         (self.folder / "sums").write_text(re.sub(r"(ADLER32 \(a\) = )\w+", r"\g<1>00000001", text))
         self.assertEqual(self.statuses("--only-changed", code=MISMATCH), {"a": "mismatch", "b": "unchanged", "c": "unchanged"})
@@ -182,7 +182,7 @@ class OnlyChanged(SumTest):
         day = 86400
         self.made_ago("a", 29 * day)
         self.made_ago("b", 31 * day)
-        self.made_ago("c", -day)  # of a clock that was wrong: nobody knows its age
+        self.made_ago("c", -day)  # of a clock that was wrong: its age is unknown
         for more in ((), ("--only-changed",)):
             self.assertEqual(self.statuses("--max-age", "30d", *more, code=OK), {"a": "unchanged", "b": "ok", "c": "ok"})
         self.assertEqual(set(self.statuses("--only-changed", code=OK).values()), {"unchanged"})
@@ -206,20 +206,20 @@ class Sample(SumTest):
         return [file["path"] for file in document["files"]], document["sample"]
 
     def test_about_so_many_are_checked_and_the_seed_chooses_the_same_again(self):
-        names, said = self.sample("--sample", "10%")
-        self.assertEqual((said["percent"], said["files"], said["of"]), (10, len(names), self.FILES))
+        names, output = self.sample("--sample", "10%")
+        self.assertEqual((output["percent"], output["files"], output["of"]), (10, len(names), self.FILES))
         self.assertTrue(10 < len(names) < 90, len(names))  # 40 on average, 6 the standard deviation
-        again, _ = self.sample("--sample", "10%", "--seed", said["seed"])
+        again, _ = self.sample("--sample", "10%", "--seed", output["seed"])
         self.assertEqual(again, names)
         others = [self.sample("--sample", "10%", "--seed", seed)[0] for seed in range(5)]
         self.assertEqual(len(set(map(tuple, others))), 5)
-        ended = self.weir("check", "--sample", "10%", "--seed", said["seed"], "sums")
-        self.assertIn(f"a sample of 10%: {len(names)} of 400 files; --seed {said['seed']} chooses the same again", ended.err)
+        ended = self.weir("check", "--sample", "10%", "--seed", output["seed"], "sums")
+        self.assertIn(f"a sample of 10%: {len(names)} of 400 files; --seed {output['seed']} chooses the same again", ended.err)
 
     def test_a_sample_is_never_empty(self):
         for seed in range(20):
-            names, said = self.sample("--sample", "0.001%", "--seed", seed)
-            self.assertEqual((len(names), said["files"]), (1, 1))
+            names, output = self.sample("--sample", "0.001%", "--seed", seed)
+            self.assertEqual((len(names), output["files"]), (1, 1))
         self.assertEqual(len(self.sample("--sample", "100%")[0]), self.FILES)
 
     def test_what_is_wrong_in_the_sample_or_in_the_manifest_is_found(self):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cost_of RUNS COMMAND...: what a command costs at its start. Prints the least CPU time of so many runs in
-// microseconds, and the largest resident memory in KiB. A program of its own, and small: the memory of whoever starts a
-// process counts as the process's own.
+// microseconds, and the largest resident memory in KiB. A program of its own, and small: the memory of the program that
+// starts a process counts as the process's own.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <spawn.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A port that a program will listen at, perhaps again and again. The kernel gives ports of its own range to whoever connects or
+"""A port that a program will listen at, perhaps again and again. The kernel gives ports of its own range to any program that connects or
 listens somewhere: one of these may be taken between two of the program's lives. So it is one outside that range."""
 import pathlib
 import random

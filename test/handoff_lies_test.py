@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Destinations that lie, refuse, hang or disappear: nothing is deleted here, nothing is called TRANSFERRED that is not
-proven, and what comes of it in the end is right. A real XRootD server of Debian; what it says of checksums comes from
+proven, and what comes of it in the end is right. A real XRootD server of Debian; its checksums come from
 a program that the test gives it (xrootd.chksum), as sites do it."""
 import os
 import pathlib
@@ -25,7 +25,7 @@ QUICK = ("--retry-first", "50ms", "--retry-most", "400ms", "--poll", "50ms", "--
 # Answers of `xrootd.chksum ... PROGRAM`: called with the kind and the path, prints the sum.
 LIAR = """#!/usr/bin/python3
 import os, sys, time, zlib
-path = %r + sys.argv[-1]  # the server says the path below its root
+path = %r + sys.argv[-1]  # the server gives the path below its root
 honest = lambda: zlib.adler32(open(path, 'rb').read())
 %s
 """
@@ -76,7 +76,7 @@ class Lies(weir_program.ProgramTest):
         self.assertEnds(run("verify", self.recorded), 0)
 
     def assertHandedOver(self, server, directory="raw"):
-        """Each one has its bytes there, no other name is left there, and then it was deleted here."""
+        """Each one has its bytes there, no other name is there, and then it was deleted here."""
         now = self.files()
         self.assertEqual({(f["file_state"], f["transfer_state"]) for f in now}, {("DELETED", "TRANSFERRED")})
         there = {pathlib.Path(name).name: name for name in server.names()}
@@ -109,12 +109,12 @@ class Lies(weir_program.ProgramTest):
                 self.assertGreater(at["failed" if state == "wrong" else "unverified"], 0, repr(ended))
                 self.assertNothingLost()
                 self.assertFalse([name for name in server.names() if not name.endswith(".weir-part")])
-        liar(self.folder, "print('%x' % honest())")  # without leading zeros, as old servers say it: that is right
+        liar(self.folder, "print('%x' % honest())")  # without leading zeros, as old servers write it: that is right
         self.assertEnds(self.handoff(server.url("raw"), answer=20).wait(), 0)
         self.assertHandedOver(server)
 
     def test_a_right_sum_of_a_file_that_is_cut_or_empty_does_not_count(self):
-        """The server says what it was told to have: the sum of the whole, over bytes that are not there."""
+        """The server answers what it was given: the sum of the whole, over bytes that are not there."""
         for what, cut in (("empty", "0"), ("cut", "os.path.getsize(path) // 2"), ("longer", "os.path.getsize(path) + 4096")):
             with self.subTest(what=what):
                 body = f"sum = honest()\nos.truncate(path, {cut})\nprint('%08x' % sum)"
@@ -132,7 +132,7 @@ class Lies(weir_program.ProgramTest):
         sizes = {f["guid"]: f["bytes"] for f in self.before}
 
         def long_before_its_end(path):
-            """Behind a sum of the right bytes, a change would be nobody's to find."""
+            """Behind a sum of the right bytes, a change would be found by no check."""
             whole = sizes[path.name.split(".")[0]]
             return whole > 4_000_000 and 1000 < path.stat().st_size < whole // 2
 
@@ -163,7 +163,7 @@ class Lies(weir_program.ProgramTest):
         there = {pathlib.Path(f["path"]).name: f for f in self.files()}
         for file in there.values():
             self.assertIn((file["file_state"], file["transfer_state"]), {("CLOSED", "ONDISK"), ("DELETED", "TRANSFERRED")}, repr(ended))
-        for name in server.names():  # what has its final name is right, whatever was flipped on the way
+        for name in server.names():  # what has its final name is right, whatever was flipped in the transfer
             if not name.endswith(".weir-part"):
                 data = (server.data / name).read_bytes()
                 self.assertEqual(f"{zlib.adler32(data):08x}", there[pathlib.Path(name).name]["sums"]["adler32"])
@@ -188,16 +188,16 @@ class Lies(weir_program.ProgramTest):
         self.assertEqual(len(kept), 2)
         self.assertTrue(all(pathlib.Path(f["path"]).exists() for f in kept))
 
-    def test_a_name_that_is_taken_is_left_alone(self):
+    def test_a_name_that_is_taken_is_not_touched(self):
         server = self.server()
         victim = pathlib.Path(self.before[0]["path"])
         (server.data / "raw").mkdir()
-        (server.data / "raw" / victim.name).write_bytes(b"of somebody else")
+        (server.data / "raw" / victim.name).write_bytes(b"of another program")
         os.chmod(server.data / "raw", 0o777)
         ended = self.handoff(server.url("raw")).wait()
         self.assertEnds(ended, 1)
         self.assertIn("there already", ended.err)
-        self.assertEqual((server.data / "raw" / victim.name).read_bytes(), b"of somebody else")
+        self.assertEqual((server.data / "raw" / victim.name).read_bytes(), b"of another program")
         self.assertTrue(victim.exists())
 
     def test_a_server_without_sums_never_makes_a_file_transferred(self):
@@ -241,7 +241,7 @@ class Lies(weir_program.ProgramTest):
         with self.handoff(server.url("raw"), "--bwlimit", "5MB", once=False) as process:
             wait_until(lambda: list(server.data.rglob("*.weir-part")), "a copy was begun")
             server.signal(signal.SIGSTOP)
-            process.said("a copy (failed|is not verified)")
+            process.printed("a copy (failed|is not verified)")
             self.assertEnds(process.stop(), 0)  # with the server still hanging
         for file in self.files():
             if file["transfer_state"] == "ONDISK":
@@ -256,7 +256,7 @@ class Lies(weir_program.ProgramTest):
             wait_until(lambda: list(server.data.rglob("*.weir-part")), "a copy was begun")
             server.process.kill()
             server.process.wait()
-            process.said("a copy (failed|is not verified)")
+            process.printed("a copy (failed|is not verified)")
             server.start()
             wait_until(lambda: {f["file_state"] for f in self.files()} == {"DELETED"}, "everything was handed over")
             self.assertEnds(process.stop(), 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files are handed to a real XRootD server while recording goes on, and to a directory; whatever is killed on the way,
+"""Files are handed to a real XRootD server while recording goes on, and to a directory; whatever is killed meanwhile,
 it ends with the same result."""
 import os
 import pathlib
@@ -65,8 +65,8 @@ class ToXrootd(Handoff):
                 if attribute.startswith("user.XrdCks"):
                     os.removexattr(self.server.data / name, attribute)
         commands = "".join(f"query checksum /{name}?cks.type=adler32\n" for name in self.server.names()) + "exit\n"
-        said = subprocess.run(["xrdfs", f"127.0.0.1:{self.server.port}"], input=commands, capture_output=True, text=True, timeout=300).stdout
-        return dict(zip(self.server.names(), re.findall(r"adler32 ([0-9a-f]{8})\b", said), strict=True))
+        output = subprocess.run(["xrdfs", f"127.0.0.1:{self.server.port}"], input=commands, capture_output=True, text=True, timeout=300).stdout
+        return dict(zip(self.server.names(), re.findall(r"adler32 ([0-9a-f]{8})\b", output), strict=True))
 
     def test_two_hundred_files_while_recording_goes_on(self):
         with RecorderProcess(self.folder, self.recorded, "--file-size-max", "1MiB") as recorder:
@@ -78,7 +78,7 @@ class ToXrootd(Handoff):
             self.assertEqual(sender.report()["events"]["acknowledged"], 450)
             self.assertEnds(recorder.stop(), 0)
         wait_until(lambda: {f["transfer_state"] for f in self.files()} == {"TRANSFERRED"}, "everything is handed over", poll=0.2)
-        port = handing.said(r"metrics on port (\d+)").group(1)
+        port = handing.printed(r"metrics on port (\d+)").group(1)
         metrics = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60).read().decode()
         ended = self.assertEnds(handing.stop(), 0)
         self.assertGreaterEqual(ended.json["files"], 200)
@@ -108,7 +108,7 @@ class ToXrootd(Handoff):
         self.assertArrived(self.server.data)
         self.assertEnds(run("verify", self.recorded), 0)
 
-    def test_a_stop_on_the_way_leaves_nothing_behind(self):
+    def test_a_stop_in_a_transfer_leaves_nothing(self):
         self.record(10, size="64MiB")
         process = self.start("--to", self.server.url("raw"), "--bwlimit", "1MB")
         wait_until(self.server.names, "a copy was begun")
@@ -124,7 +124,7 @@ class ToXrootd(Handoff):
         self.assertEqual({f["file_state"] for f in self.files()}, {"CLOSED"})
         self.assertTrue(all(pathlib.Path(f["path"]).exists() for f in self.files()))
 
-    def test_a_catalogue_that_forgot_its_transfers_finds_the_copies_again(self):
+    def test_a_catalogue_that_lost_its_transfers_finds_the_copies_again(self):
         self.record(10)
         self.assertEnds(self.start("--to", self.server.url("raw"), "--once").wait(), 0)
         wrote = {name: (self.server.data / name).stat().st_mtime_ns for name in self.server.names()}
@@ -161,12 +161,12 @@ class ToDirectory(Handoff):
         with weir_program.Recorder(self.recorded, run_number=8) as recorder:
             self.assertEnds(recorder.stop(), 0)
 
-    def test_what_is_left_of_a_sequence_is_still_proven_after_a_file_in_its_middle_is_deleted(self):
+    def test_the_rest_of_a_sequence_is_still_proven_after_a_file_in_its_middle_is_deleted(self):
         self.record(40)
         self.assertEnds(self.start("--to", self.disk, "--once").wait(), 0)
         main = sorted(f["path"] for f in self.files() if f["stream"] == "physics_Main")
         self.assertGreater(len(main), 5)
-        for copy in self.disk.iterdir():  # of the others nothing is left there, so they stay here
+        for copy in self.disk.iterdir():  # of the others nothing is there, so they stay here
             if copy.name != pathlib.Path(main[2]).name:
                 copy.unlink()
         self.start("--to", self.disk, "--once", "--delete-above", 0, "--delete-age", "0s").wait()

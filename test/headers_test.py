@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A public header that nobody else uses stops the configuration, with its name (cmake/weir_headers.cmake)."""
+"""A public header that no other target uses stops the configuration, with its name (cmake/weir_headers.cmake)."""
 import pathlib
 import subprocess
 import tempfile
@@ -10,7 +10,7 @@ CMAKE = pathlib.Path(__file__).resolve().parents[1] / "cmake"
 
 class Headers(unittest.TestCase):
     def check(self, users, headers=("one.hpp",)):
-        """What CMake says about the headers of lib/a in a tree with these other files."""
+        """The errors of CMake about the headers of lib/a in a tree with these other files."""
         with tempfile.TemporaryDirectory(prefix="weir-test-") as folder:
             root = pathlib.Path(folder)
             own = {f"lib/a/include/weir/a/{header}": "" for header in headers}
@@ -24,8 +24,8 @@ class Headers(unittest.TestCase):
 
     def test_one_that_only_its_own_library_includes_is_refused_by_name(self):
         own = {"lib/a/src/one.cpp": '#include "weir/a/one.hpp"\n', "lib/a/test/one_test.cpp": '#include "weir/a/one.hpp"\n'}
-        said = self.check(own)
-        self.assertIn("weir_library(a): no other target uses include/weir/a/: one.hpp; move it to lib/a/src", said)
+        output = self.check(own)
+        self.assertIn("weir_library(a): no other target uses include/weir/a/: one.hpp; move it to lib/a/src", output)
 
     def test_one_that_another_library_a_program_or_an_example_includes_is_used(self):
         for user in ("lib/b/src/two.cpp", "lib/b/test/two_test.cpp", "apps/weir/main.cpp", "bindings/c/src/c.cpp", "lib/a/example/send.cpp",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Includes go down only: between libraries as DEPENDS in their CMakeLists.txt and weir_layer() say, between the folders of a
-program in the order that its CMakeLists.txt states with weir_folder(). docs/architecture.md says the same."""
+"""Includes go down only: between libraries as in DEPENDS of their CMakeLists.txt and in weir_layer(), between the folders of a
+program in the order that its CMakeLists.txt states with weir_folder(). docs/architecture.md shows the same."""
 import importlib.machinery
 import importlib.util
 import pathlib
@@ -11,11 +11,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 APPS = ROOT / "apps"
 LIB = ROOT / "lib"
 SHARED = "cli"  # what every program may include; no program includes another
-LOOSE_MAX = 14  # files in a folder; more are folders that nobody has named yet
+LOOSE_MAX = 14  # files in a folder; more are folders that have no name yet
 
 
 def drawing():
-    """tools/draw_libraries, which reads what CMake says of the libraries."""
+    """tools/draw_libraries, which reads the libraries from CMake."""
     loader = importlib.machinery.SourceFileLoader("draw_libraries", str(ROOT / "tools" / "draw_libraries"))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
     loader.exec_module(module)

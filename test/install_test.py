@@ -11,7 +11,7 @@ LITTLE = [f"-DWEIR_{part}=OFF" for part in ("PROGRAM", "TESTS", "BENCHES", "FUZZ
 
 
 class Install(unittest.TestCase):
-    def test_a_build_that_is_not_complete_installs_nothing_and_says_what_to_do(self):
+    def test_a_build_that_is_not_complete_installs_nothing_and_reports_what_to_do(self):
         with tempfile.TemporaryDirectory(prefix="weir-test-") as folder:
             build, prefix = pathlib.Path(folder) / "build", pathlib.Path(folder) / "prefix"
             made = subprocess.run(["cmake", "-G", "Ninja", "-S", ROOT, "-B", build, *LITTLE], capture_output=True, text=True, timeout=300)

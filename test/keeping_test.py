@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files are kept whatever becomes of their catalogue, their recorder or their disk: rebuild, adopt, drain, and the
-ledger that proves that nothing was lost on the way."""
+ledger that proves that nothing was lost."""
 import fcntl
 import shutil
 import sqlite3
@@ -30,13 +30,13 @@ class Keeping(ProgramTest):
         self.assertEqual(sent["events"]["acknowledged"], events)
 
     def verified(self, *directories):
-        """What verify says of the run when everything is well."""
+        """The result of verify for the run when everything is well."""
         ended = self.assertEnds(run("verify", "--json", "--run", RUN, *directories, timeout=300), 0)
         self.assertEqual(ended.json["bad"], [])
         return ended.json
 
     def facts(self, directory):
-        """What the catalogue must say again after it was lost."""
+        """What the catalogue must have again after it was lost."""
         return sorted((f["guid"], f["stream"], f["events"], f["bytes"], f["sums"]["adler32"], f["file_state"]) for f in listed(directory))
 
     def test_a_lost_catalogue_is_rebuilt_from_the_files(self):
@@ -60,11 +60,11 @@ class Keeping(ProgramTest):
         self.assertGreater(len(recovered["files"]), 2)
         self.assertEqual(list(self.directory.glob("*.writing")), [])
         with RecorderProcess(self.folder, self.directory, run=RUN) as recorder:
-            recorder.said(r"run 7 \(continued\)")
+            recorder.printed(r"run 7 \(continued\)")
             self.assertEnds(recorder.stop(), 0)
         self.verified(self.directory)
 
-    def test_a_damaged_catalogue_is_set_aside_and_the_recorder_says_what_to_do(self):
+    def test_a_damaged_catalogue_is_set_aside_and_the_recorder_reports_what_to_do(self):
         self.record(self.directory)
         before = self.facts(self.directory)
         catalogue = self.directory / "weir.catalogue"
@@ -112,13 +112,13 @@ class Keeping(ProgramTest):
     def test_a_copy_that_came_and_is_nowhere_is_damage(self):
         self.record(self.directory)
         self.assertEnds(run("verify", "--run", RUN, self.directory), 0)
-        for received, stored, told in ((1, 0, "copies were received, but"), (1, 1, "copies were stored, its files hold"),
+        for received, stored, problem in ((1, 0, "copies were received, but"), (1, 1, "copies were stored, its files hold"),
                                        (-1, -1, "events, the ledger counts")):
-            with self.subTest(told):
+            with self.subTest(problem):
                 self.add_to_ledger(received, stored)
                 ended = run("verify", "--run", RUN, self.directory)
                 self.assertEqual(ended.code, 1, repr(ended))
-                self.assertIn(told, ended.out)
+                self.assertIn(problem, ended.out)
                 self.add_to_ledger(-received, -stored)
         self.assertEnds(run("verify", "--run", RUN, self.directory), 0)
 

@@ -19,7 +19,7 @@ from weir_process import main_without, wait_until
 from weir_program import BES3, ProgramTest, run
 
 UPROOT = "uproot==5.7.7"
-LEFT_OUT = "objects with uproot, as WEIR_UPROOT_ABSENT=ok" if os.environ.get("WEIR_UPROOT_ABSENT") == "ok" else None
+SKIPPED = "objects with uproot, as WEIR_UPROOT_ABSENT=ok" if os.environ.get("WEIR_UPROOT_ABSENT") == "ok" else None
 PSEUDO = 0x7B0000  # the source of level 2's results
 
 SELECTION = """
@@ -126,7 +126,7 @@ class Objects(ProgramTest):
             ours = robs_like(fragments[source])
             self.assertEqual(ours, rob, f"{source:#x}")
 
-    def test_a_snapshot_says_what_the_station_counts(self):
+    def test_a_snapshot_reports_what_the_station_counts(self):
         snapshot, = self.cat(self.place / "snapshot.object")["objects"]
         station = snapshot["members"]
         self.assertEqual((station["station"], station["kind"], station["state"]), ("sfi-1", "build", "running"))
@@ -136,8 +136,8 @@ class Objects(ProgramTest):
         self.assertIn("kernel_drops", {each["name"] for each in station["counters"]})
 
     def test_uproot_reads_them_all_with_equal_values(self):
-        if LEFT_OUT:
-            self.skipTest(LEFT_OUT)
+        if SKIPPED:
+            self.skipTest(SKIPPED)
         paths = [self.file_of_results(), self.place / "sample.object", self.place / "snapshot.object"]
         read = with_uproot(*paths)
         for path, objects in zip(paths, read):
@@ -169,16 +169,16 @@ class HostileObjects(ProgramTest):
         objects = self.assertEnds(run("cat", "--json", path), 0).json["objects"]
         self.assertEqual(objects, [{"class": "Thing", "bytes": 28, "hex": self.THING.hex(), "path": str(path)}])
 
-    def test_uproot_reads_it_when_it_is_told_its_members(self):
-        if LEFT_OUT:
-            self.skipTest(LEFT_OUT)
+    def test_uproot_reads_it_when_it_is_given_its_members(self):
+        if SKIPPED:
+            self.skipTest(SKIPPED)
         self.assertEqual(with_uproot(self.put(self.THING * 2)), [[{"a": 1}, {"a": 1}]])
 
     def test_names_reach_no_terminal_as_they_are(self):
         path = self.put(self.THING.replace(b"Thing", b"\x1b[2J\xff"))
         self.assertIn("\\x1b[2J\\xff, 28 bytes", self.assertEnds(run("cat", path), 0).out)
 
-    def test_a_known_class_that_is_damaged_says_where_and_is_shown_as_bytes(self):
+    def test_a_known_class_that_is_damaged_gives_where_and_is_shown_as_bytes(self):
         name = b"weir::selection::Findings\0"
         body = b"\x40\x00\x00\x0a\x00\x01\xff\xff\xff\xff\xff\xff\xff\xff"
         data = struct.pack(">I", 0x40000000 | 4 + len(name + body)) + b"\xff\xff\xff\xff" + name + body
@@ -203,4 +203,4 @@ class HostileObjects(ProgramTest):
 
 
 if __name__ == "__main__":
-    main_without(LEFT_OUT, needs_recorded_events=True)
+    main_without(SKIPPED, needs_recorded_events=True)

@@ -6,8 +6,8 @@ selections that crash, hang or answer nonsense, disks that fill up, one to three
 
 and in a run that ends by itself nothing is lost. Everything about a run is drawn from its seed.
 
-WEIR_RUNS says how many runs (./run operate 300), WEIR_SEED with which seed they begin, WEIR_AT_ONCE how many at the same
-time. Without the first two there are a few runs that were chosen for their faults. A run that fails leaves its directory below WEIR_KEEP, when that is set.
+WEIR_RUNS is the number of runs (./run operate 300), WEIR_SEED with which seed they begin, WEIR_AT_ONCE how many at the same
+time. Without the first two there are a few runs that were chosen for their faults. A run that fails keeps its directory below WEIR_KEEP, when that is set.
 """
 import collections
 import concurrent.futures
@@ -177,7 +177,7 @@ class Weather:
 
 
 class Plugins:
-    """Each selection is compiled once, as docs/selections.md says."""
+    """Each selection is compiled once, as in docs/selections.md."""
 
     def __init__(self, folder):
         self.folder, self.lock, self.made = folder, threading.Lock(), {}
@@ -327,14 +327,14 @@ class Operation:
             run("run", "stop", "--dir", self.directory, "--reason", "enough", timeout=ENDS)
 
     def after_run_control(self):
-        """The stations of a run control that was killed end by themselves; the next one says what happened, and all is well."""
+        """The stations of a run control that was killed end by themselves; the next one reports what happened, and all is well."""
         stations = lambda: subprocess.run(["pgrep", "-f", str(self.directory)], capture_output=True, text=True).stdout.split()
         wait_until(lambda: not stations(), "all stations have ended", 180)
-        left = (self.directory / "run-open.json").exists()
+        was_open = (self.directory / "run-open.json").exists()
         with Partition(self.folder, self.file, "--events", 10, directory=self.directory) as after:
             ended = after.wait(ENDS)
-        if left and "was not stopped: the run control before this one was killed" not in ended.err:
-            self.wrong(f"the next run control does not say that the run was not stopped: {ended!r}")
+        if was_open and "was not stopped: the run control before this one was killed" not in ended.err:
+            self.wrong(f"the next run control does not report that the run was not stopped: {ended!r}")
         if ended.code != 0:
             self.wrong(f"the run after run control was killed: {ended!r}")
         self.tail = ended
@@ -358,9 +358,9 @@ class Operation:
             verified = run("verify", directory, timeout=300)
             if verified.code != 0 and not (verified.code == 3 and not listed(directory)):
                 self.wrong(f"verify {directory.name}: {verified!r}")
-            left = [path.name for path in directory.glob("*.writing")]
-            if left:
-                self.wrong(f"files are still open: {left}")
+            still_open = [path.name for path in directory.glob("*.writing")]
+            if still_open:
+                self.wrong(f"files are still open: {still_open}")
             for file in listed(directory):
                 if self.ended.code == -9 and file["run"] != 1:
                     continue
@@ -418,8 +418,8 @@ class Operation:
             # A recorder that an operator's stop did not wait for, or supervisor and DFM: they took what they knew along.
             not_waited_for = not by_itself and ("weir recover, or its next start, closes its files" in self.ended.err or any(
                 fault.happened and fault.phase == "stop" and fault.station.startswith("rec-") for fault in weather.faults))
-            said = any("what became of each event is not known, because" in problem for problem in result["problems"])
-            if started and (not (len(gone) == 2 or not_waited_for) or not said or self.ended.code != 1):
+            explained = any("what became of each event is not known, because" in problem for problem in result["problems"])
+            if started and (not (len(gone) == 2 or not_waited_for) or not explained or self.ended.code != 1):
                 self.wrong(f"there is no account: exit code {self.ended.code}, {result['problems']}")
             return
         lost = {}
@@ -438,12 +438,12 @@ class Operation:
         if missing and (by_itself or not gone):
             self.wrong(f"{len(missing)} accepted events are neither recorded nor listed: {sorted(missing)[:20]}")
         if account["recorded"] != len(recorded) or result["events"]["recorded"] != len(recorded):
-            self.wrong(f"it says {account['recorded']} and {result['events']['recorded']} recorded, {len(recorded)} are")
+            self.wrong(f"it counts {account['recorded']} and {result['events']['recorded']} recorded, {len(recorded)} are")
         if account["accepted"] != account["recorded"] + account["rejected"] + len(lost) - account["unaccepted"]["events"]:
             self.wrong(f"the account does not balance: {account}")
         if account["twice"]["events"] or account["unaccepted"]["events"]:
             self.wrong(f"account: {account}")
-        if by_itself and lost and not weather.hit("dfm", kills=True):  # only it knew which events nobody had
+        if by_itself and lost and not weather.hit("dfm", kills=True):  # only it knew which events no station had
             self.wrong(f"a run that ended by itself lost {len(lost)} events: {account['lost']}")
         bad = bool(lost) or (not by_itself and weather.ends == "by itself")
         if bad and self.ended.code != 1:
@@ -459,7 +459,7 @@ class Operation:
             self.outcome += f", {empty} incomplete"
         incomplete = result["events"]["incomplete"]  # some of them were rejected by filters
         if empty > incomplete or empty < incomplete and not weather.filter.reject and not lost and not gone:
-            self.wrong(f"it says {incomplete} incomplete events, {empty} have empty ROBs")
+            self.wrong(f"it counts {incomplete} incomplete events, {empty} have empty ROBs")
 
     def operate(self):
         begun = time.monotonic()
@@ -480,21 +480,21 @@ class Weathers(ProgramTest):
             weather = Weather(seed)
             with Operation(weather, self.folder / f"run-{seed}", plugins) as operation:
                 try:
-                    said = operation.operate()
+                    summary = operation.operate()
                 except Exception as problem:  # of the test; it is a failure of this run
                     operation.wrong(f"{type(problem).__name__}: {problem}")
-                    said = "the test failed"
+                    summary = "the test failed"
                 if operation.problems:
-                    (operation.folder / "weather").write_text("\n".join([str(weather), said, *operation.problems]) + "\n")
+                    (operation.folder / "weather").write_text("\n".join([str(weather), summary, *operation.problems]) + "\n")
                     if KEEP:
                         shutil.copytree(operation.folder, pathlib.Path(KEEP) / f"run-{seed}", dirs_exist_ok=True,
                                         ignore=lambda _, names: [name for name in names if name == "weir.control"])
             shutil.rmtree(operation.folder, ignore_errors=True)
-            return weather, said, operation
+            return weather, summary, operation
 
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
             for future in concurrent.futures.as_completed([pool.submit(one, seed) for seed in SEEDS]):
-                weather, said, operation = future.result()
+                weather, summary, operation = future.result()
                 problems = operation.problems
                 done += 1
                 counts += operation.counts
@@ -505,7 +505,7 @@ class Weathers(ProgramTest):
                         what = "disk full" if fault.station == "disk" else "killed" if fault.kills else "still"
                         happened[f"{fault.station.split('-')[0]} {what}"] += 1
                         happened[f"in {fault.phase}"] += 1
-                print(f"{done}/{len(SEEDS)} {'FAILED' if problems else 'good'} {weather}\n      {said}", file=sys.stderr)
+                print(f"{done}/{len(SEEDS)} {'FAILED' if problems else 'good'} {weather}\n      {summary}", file=sys.stderr)
                 for problem in problems:
                     print(f"      {problem}", file=sys.stderr)
                 sys.stderr.flush()

@@ -51,9 +51,9 @@ class PostgresServer:
 
     def rows(self, table):
         """All of a table, as sorted tuples of texts; nothing is the empty text."""
-        said = subprocess.run([programs() / "psql", "--csv", "-t", "-d", self.uri, "-c", f"SELECT * FROM {table}"],
+        output = subprocess.run([programs() / "psql", "--csv", "-t", "-d", self.uri, "-c", f"SELECT * FROM {table}"],
                               check=True, capture_output=True, text=True, timeout=120)
-        return sorted(tuple(row) for row in csv.reader(io.StringIO(said.stdout)))
+        return sorted(tuple(row) for row in csv.reader(io.StringIO(output.stdout)))
 
     def __enter__(self):
         return self

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Python that has a package of one version: this one, when it has just that, else one made once in the build folder.
-Where the package cannot be installed, its tests are skipped, and say so; in CI they fail."""
+Where the package cannot be installed, its tests are skipped, and that is reported; in CI they fail."""
 import fcntl
 import importlib.metadata
 import os
@@ -12,7 +12,7 @@ import unittest
 
 SECONDS = 200  # for each step of an installation: two of them are shorter than a test may take
 
-left_out = []  # what could not be tested in this process
+skipped = []  # what could not be tested in this process
 failed = {}  # a requirement, and why it could not be installed: a second test does not wait for it again
 
 
@@ -33,12 +33,12 @@ def python_with(requirement, module, program):
     failed[requirement] = why
     if os.environ.get("CI"):
         raise AssertionError(why)
-    left_out.append(why)
+    skipped.append(why)
     raise unittest.SkipTest(why)
 
 
 def installed(requirement, venv):
-    """Makes `venv` unless it is there; says why it cannot."""
+    """Makes `venv` unless it is there; returns why it cannot."""
     ready = venv / "ready"
     if ready.exists() and ready.read_text() == requirement:
         return None
@@ -47,10 +47,10 @@ def installed(requirement, venv):
                     [venv / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", requirement]):
         try:
             made = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
-            said = "" if made.returncode == 0 else made.stdout + made.stderr or f"exit code {made.returncode}"
+            output = "" if made.returncode == 0 else made.stdout + made.stderr or f"exit code {made.returncode}"
         except subprocess.TimeoutExpired as late:
-            said = str(late)
-        if said:
-            return f"{requirement}: it cannot be installed into {venv} (network?)\n{said}"
+            output = str(late)
+        if output:
+            return f"{requirement}: it cannot be installed into {venv} (network?)\n{output}"
     ready.write_text(requirement)
     return None

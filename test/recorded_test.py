@@ -47,7 +47,7 @@ class Ls(Recorded):
         self.assertEqual(self.listed("--state", "opened"), [])
         self.assertEqual(self.listed("--state", "CLOSED"), self.listed())
 
-    def test_tells_people_in_a_table_with_a_sum(self):
+    def test_shows_people_a_table_with_a_sum(self):
         self.record()
         lines = self.assertEnds(run("ls", self.folder), 0).out.splitlines()
         self.assertTrue(lines[0].startswith("run"))
@@ -58,7 +58,7 @@ class Ls(Recorded):
         self.assertOneLine(run("ls", self.folder), 3, "no catalogue")
         self.assertEqual(list(self.folder.iterdir()), [])
 
-    def test_a_damaged_catalogue_is_said_and_left_as_it_is(self):
+    def test_a_damaged_catalogue_is_reported_and_not_changed(self):
         (self.folder / "weir.catalogue").write_bytes(b"garbage" * 1000)
         self.assertOneLine(run("ls", self.folder), 1, "weir.catalogue")
         self.assertEqual((self.folder / "weir.catalogue").read_bytes(), b"garbage" * 1000)
@@ -87,8 +87,8 @@ class Verify(Recorded):
         self.assertEqual({damage["event"] for damage in named}, {hit["number"]})
         for damage in named:
             self.assertTrue(hit["offset"] <= damage["offset"] < hit["offset"] + hit["bytes"], damage)
-        said = self.assertEnds(run("verify", self.folder), 1).out
-        self.assertIn(f"event {hit['number']}", said)
+        output = self.assertEnds(run("verify", self.folder), 1).out
+        self.assertIn(f"event {hit['number']}", output)
 
     def test_a_file_that_vanished_is_damage(self):
         self.record()
@@ -113,7 +113,7 @@ class Verify(Recorded):
             path.rename(moved / path.name)
         self.assertEnds(run("verify", moved), 0)
 
-    def test_another_run_has_nothing_to_say(self):
+    def test_another_run_has_no_files(self):
         self.record()
         self.assertEqual(self.assertEnds(run("verify", "--json", "--run", RUN + 1, self.folder), 0).json["files"], 0)
 

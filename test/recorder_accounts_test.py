@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a recorder says of the events that it was sent: each is acknowledged and stored, or rejected and counted."""
+"""The answers of a recorder to the events that it was sent: each is acknowledged and stored, or rejected and counted."""
 import struct
 
 import recorder_wire as wire
@@ -30,7 +30,7 @@ class Accounts(ProgramTest):
             self.assertEqual(struct.unpack_from("<QH", peer.receive_only(wire.REJECT)), (sequence, wire.NO_TAGS))
         peer.receive_acknowledgement_of(11)
         self.assertEqual(self.recorder.metrics()['weir_rejected_events_total{reason="no_tags"}'], 5)
-        self.recorder.said(r"5 events were rejected \(no_tags 5\)|1 events were rejected \(no_tags 1\)")
+        self.recorder.printed(r"5 events were rejected \(no_tags 5\)|1 events were rejected \(no_tags 1\)")
         ended = self.assertEnds(self.recorder.stop(), 0)
         self.assertEqual(ended.json["events"], {"received": 11, "acknowledged": 6, "rejected": {"no_tags": 5}})
         self.assertEqual((ended.json["copies"]["received"], ended.json["copies"]["stored"]), (6, 6))
@@ -41,15 +41,15 @@ class Accounts(ProgramTest):
         peer.send(wire.event(1, b"the first"))
         peer.receive_acknowledgement_of(1)
         other, _ = self.connect(b"filter", incarnation=secret, oldest=1 << 40)  # it holds none below
-        self.assertEqual(peer.receive_goodbye()[0], wire.REPLACED)
+        self.assertEqual(peer.receive_bye()[0], wire.REPLACED)
         again, welcome = self.connect(b"filter", incarnation=secret, oldest=2)
         self.assertEqual(struct.unpack_from("<I", welcome, 4)[0], 0, "no ranges of sequences that are not here")
         self.assertEqual(struct.unpack_from("<Q", welcome, 24)[0], 1)
         for sequence in range(2, 102):
             again.send(wire.event(sequence, b"of the session", oldest=2))
         again.receive_acknowledgement_of(101)
-        self.recorder.said("ALARM sequence gap")
-        self.recorder.said("still holds")
+        self.recorder.printed("ALARM sequence gap")
+        self.recorder.printed("still holds")
         self.assertNotIn("%x" % secret, self.recorder.err)
         ended = self.assertEnds(self.recorder.stop(), 0)
         self.assertEqual((ended.json["events"]["acknowledged"], ended.json["copies"]["stored"]), (101, 101))
@@ -59,7 +59,7 @@ class Accounts(ProgramTest):
         peer, _ = self.connect(oldest=5)
         peer.send(wire.event(5, b"payload", oldest=5))
         peer.send(wire.event(6, b"payload", oldest=1))
-        self.assertEqual(peer.receive_goodbye()[0], wire.MALFORMED)
+        self.assertEqual(peer.receive_bye()[0], wire.MALFORMED)
         self.assertEnds(self.recorder.stop(), 0)
 
 

@@ -18,7 +18,7 @@ class Alarms(ProgramTest):
         with Peer(recorder.port) as peer:
             peer.send(wire.hello(7, b"gappy", incarnation=recorder.pid))
             peer.receive_only(wire.WELCOME)
-            peer.send(wire.event(1, b"one") + wire.event(5, b"five"))  # nobody knows 2 to 4
+            peer.send(wire.event(1, b"one") + wire.event(5, b"five"))  # 2 to 4 never came
             while True:  # 5 is acknowledged by a range: the cumulative number stays at 1
                 meta = peer.receive_only(wire.ACK)
                 if int.from_bytes(meta[16:20], "little") > 0:
@@ -38,7 +38,7 @@ class Alarms(ProgramTest):
             self.assertOneLine(run("alarms", "--dir", self.directory, "--acknowledge", "gap"), 3, '"gap"', "latched")
             wait_until(lambda: b"sequence gap" in (self.directory / "weir.alarms").read_bytes(), "the alarm is on disk")
             recorder.kill()
-        # Nobody runs: the file speaks. Then a recorder latches it again.
+        # No recorder runs: the file is read. Then a recorder latches it again.
         document = self.alarms(1)
         self.assertEqual((document["latched"], document["recorder_runs"]), (1, False))
         with RecorderProcess(self.folder, self.directory) as recorder:

@@ -19,7 +19,7 @@ CONNECTIONS = 8
 RUN = 91668
 EVENT_NUMBER = 36  # its offset in an event 3.0 with one status word
 PYBES3 = "pybes3==0.5.6"
-LEFT_OUT = "the independent reader, as WEIR_PYBES3_ABSENT=ok" if os.environ.get("WEIR_PYBES3_ABSENT") == "ok" else None
+SKIPPED = "the independent reader, as WEIR_PYBES3_ABSENT=ok" if os.environ.get("WEIR_PYBES3_ABSENT") == "ok" else None
 
 # Runs where pybes3 is installed: event numbers, and a fingerprint of what the detectors saw, of each event.
 READ = r"""
@@ -93,7 +93,7 @@ class Bes3(unittest.TestCase):
 
     def test_the_payload_of_every_stored_event_is_the_sent_one_byte_for_byte(self):
         originals = {len(data): Original(data) for _, data in RawFile(weir_program.BES3).events()}
-        self.assertEqual(len(originals), 10, "the ten events are told apart by their sizes")
+        self.assertEqual(len(originals), 10, "the ten events are distinguished by their sizes")
         self.assertTrue(all(len(original.places) > 40 for original in originals.values()))
         block_expected = 1
         for number_in_sequence, path in enumerate(self.files, start=1):
@@ -105,12 +105,12 @@ class Bes3(unittest.TestCase):
                 number = struct.unpack_from("<I", event, EVENT_NUMBER)[0]
                 if event != originals[len(event)].with_number(number):
                     self.fail(f"{path}, event number {number} is not what was sent")
-            self.assertEqual(file.events_said_so_far, block_expected - 1)
+            self.assertEqual(file.events_stated_so_far, block_expected - 1)
         self.assertEqual(block_expected - 1, EVENTS)
 
     def test_pybes3_reads_every_file_with_equal_event_numbers(self):
-        if LEFT_OUT:
-            self.skipTest(LEFT_OUT)
+        if SKIPPED:
+            self.skipTest(SKIPPED)
         original, *files = read_with_pybes3(weir_program.BES3, *self.files)
         seen_in_original = {tuple(seen) for seen in original["seen"]}
         self.assertEqual(len(seen_in_original), 10)
@@ -130,4 +130,4 @@ class Bes3(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    main_without(LEFT_OUT, needs_recorded_events=True)
+    main_without(SKIPPED, needs_recorded_events=True)

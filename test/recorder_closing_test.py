@@ -2,7 +2,7 @@
 """Far more small files than a recorder has blocks: 100 streams with 10 lumi blocks each, files of 1 MiB, as fast as they are
 taken. Then a stop: every file is closed, and every acknowledged event is in one of them.
 
-WEIR_CLOSING_SECONDS says for how long (./run closing 600). Closed files are read and removed while it goes on, as hand-off
+WEIR_CLOSING_SECONDS sets for how long (./run closing 600). Closed files are read and removed while it goes on, as hand-off
 does, so that the disk does not fill.
 """
 import collections
@@ -46,7 +46,7 @@ class Sender(threading.Thread):
                 self.all_sent = True
                 answers.join(600)
                 assert not answers.is_alive(), f"{self.sent} events were sent, {self.acknowledged} acknowledged"
-        except Exception as problem:  # said by the test, not by this thread
+        except Exception as problem:  # reported by the test, not by this thread
             self.problem = problem
 
     acknowledged, all_sent = 0, False
@@ -75,7 +75,7 @@ class ManyFiles(ProgramTest):
         self.directory = self.folder / "data"
         self.events, self.files, self.stored = collections.Counter(), 0, 0
 
-    def closed_files_leave(self, all_of_them=False):
+    def read_and_remove_closed_files(self, all_of_them=False):
         """Reads the files that are closed; of every second all is looked at."""
         for path in sorted(self.directory.glob("*.data")):
             if not all_of_them and time.time() - path.stat().st_mtime < 1:
@@ -85,7 +85,7 @@ class ManyFiles(ProgramTest):
                 self.assertEnds(run("cat", path, "--json"), 0)
             file = RawFile(path)
             stream = path.name.split("_S", 1)[1].split(".")[0]
-            self.events[stream] += sum(1 for _ in file.events()) if self.files % 2 else file.events_said
+            self.events[stream] += sum(1 for _ in file.events()) if self.files % 2 else file.events_stated
             self.stored += path.stat().st_size
             path.unlink()
 
@@ -100,7 +100,7 @@ class ManyFiles(ProgramTest):
             open_most = 0
             while any(sender.is_alive() for sender in senders):
                 open_most = max(open_most, sum(1 for _ in self.directory.glob("*.writing")))
-                self.closed_files_leave()
+                self.read_and_remove_closed_files()
                 time.sleep(0.2)
             for sender in senders:
                 self.assertIsNone(sender.problem)
@@ -108,7 +108,7 @@ class ManyFiles(ProgramTest):
             ended = self.assertEnds(recorder.stop(seconds=600), 0)
             seconds = time.monotonic() - begun
         alarms = [line for line in recorder.err.splitlines() if "alarm" in line]
-        self.closed_files_leave(all_of_them=True)
+        self.read_and_remove_closed_files(all_of_them=True)
         self.assertEqual(list(self.directory.glob("*.writing*")), [])
         sent = sum(sender.sent for sender in senders)
         self.assertEqual(sum(self.events.values()), sent)

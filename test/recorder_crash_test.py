@@ -24,7 +24,7 @@ class Crash(ProgramTest):
         wait_until(lambda: self.acknowledged(recorder) >= goal, f"{count} more events are acknowledged")
 
     def kill_under_load(self, recorder, sender):
-        """Kills in the middle of the sending, and says which files the dead recorder was writing."""
+        """Kills in the middle of the sending, and returns which files the dead recorder was writing."""
         # What was sent while no recorder ran comes at once: a slow machine must not get all of it before the last crash.
         self.wait_for_more(recorder, EVENTS // 30)
         self.assertTrue(sender.running(), "it should be in the middle of sending")

@@ -94,7 +94,7 @@ class WithoutRename(DiskErrors):
     def test_files_get_their_names_by_link_and_unlink_and_what_a_crash_leaves_is_recovered(self):
         directory, config = self.folder / "data", "file_events_max = 7\n"  # files are closed meanwhile, and some stay open
         with self.record(directory, more=config, prefix=self.under_strace("first")) as recorder:
-            recorder.said("cannot rename without overwriting; files get their names there by link and unlink")
+            recorder.printed("cannot rename without overwriting; files get their names there by link and unlink")
             self.send(recorder, "closed")
             self.send(recorder, "open", "--first-id", 1000)
             wait_until(lambda: list(directory.glob("*.data")), "files are closed")
@@ -118,7 +118,7 @@ class WithoutRename(DiskErrors):
 
 
 class Aborted(DiskErrors):
-    def test_a_file_system_that_becomes_read_only_is_dropped_and_recovered_later(self):
+    def test_a_file_system_that_becomes_read_only_is_taken_out_of_use_and_recovered_later(self):
         image, disk, small = self.folder / "image", self.folder / "disk", self.folder / "small"
         data = small / "data"
         disk.mkdir()
@@ -137,13 +137,13 @@ class Aborted(DiskErrors):
                 subprocess.run(["mount", "-o", "remount,abort", disk], check=True, capture_output=True)
                 self.assertEqual(sender.report()["events"]["acknowledged"], EVENTS)
             failed = 'weir_volume_failed{volume="%s"}' % (disk / "data").resolve()
-            left = recorder.metrics()[failed] == 1  # unless it was never written to
+            failed_early = recorder.metrics()[failed] == 1  # unless it was never written to
             ended = recorder.stop()
         copies = ended.json["copies"]
         subprocess.run(["umount", disk], check=True)
         subprocess.run(mount, check=True)  # as an operator would, after a look
         self.assertEnds(run("recover", data, disk / "data"), 0)
-        self.assertIn(ended.code, (0, 1) if left else (0,), repr(ended))
+        self.assertIn(ended.code, (0, 1) if failed_early else (0,), repr(ended))
         self.assertAllIsThere(copies, data)
 
 

@@ -64,7 +64,7 @@ class Keeper:
         except (wire.Closed, OSError):
             self.peer = None
 
-    def hear(self):
+    def receive_answers(self):
         """Takes the answers that are there; True when everything has one."""
         def answers():
             while select.select([self.peer.socket], [], [], 0)[0]:
@@ -99,9 +99,9 @@ class DiskFull(ProgramTest):
             keeper = Keeper(recorder.port)
             for _ in range(20):
                 keeper.send(RECORD)
-            wait_until(keeper.hear, "the first events are acknowledged")
+            wait_until(keeper.receive_answers, "the first events are acknowledged")
             self.assertEqual(recorder.metrics()["weir_recording_paused"], 0)
-            wait_until(lambda: "weir_until_full_seconds" in recorder.metrics(), "the time until the disk is full is said")
+            wait_until(lambda: "weir_until_full_seconds" in recorder.metrics(), "the time until the disk is full is a metric")
             wait_until(lambda: "disks full soon" in recorder.err, "the alarm comes before the disk is full")
             for shift in range(0, RECORD, step):
                 self.fill(disk, filler, 64 * 1024)
@@ -110,15 +110,15 @@ class DiskFull(ProgramTest):
                 def paused_after_some_more():  # what was taken ahead for a file on ext4 is filled first
                     for _ in range(30):
                         keeper.send(RECORD)
-                    keeper.hear()
+                    keeper.receive_answers()
                     return recorder.metrics()["weir_recording_paused"] == 1
                 wait_until(paused_after_some_more, f"it pauses, shift {shift}: {recorder.err[-2000:]}", poll=0)
-                wait_until(lambda: keeper.hear() or not list(data.glob("*.writing")), f"every file is closed, shift {shift}: {recorder.err[-2000:]}")
+                wait_until(lambda: keeper.receive_answers() or not list(data.glob("*.writing")), f"every file is closed, shift {shift}: {recorder.err[-2000:]}")
                 filler.unlink()
                 if os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize < ROOM // 2:  # what was recorded stays there
                     os.truncate(rest, max(rest.stat().st_size - ROOM // 2, 0))
                 try:
-                    wait_until(keeper.hear, "recording goes on by itself")
+                    wait_until(keeper.receive_answers, "recording goes on by itself")
                 except AssertionError as problem:
                     raise AssertionError(f"{problem}, shift {shift}, {len(keeper.kept)} without an answer: {recorder.err[-3000:]}") from None
             self.assertIn("disk full", recorder.err)

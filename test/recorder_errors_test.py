@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong around a recorder: each is one line that says what, where and what to do, and takes nothing else along."""
+"""What goes wrong around a recorder: each is one line with what, where and what to do, and stops nothing else."""
 import os
 import shutil
 import socket
@@ -54,7 +54,7 @@ class Start(ProgramTest):
                 marker.touch()
             for create in ([] if by_hand else ["--create"], []):
                 with Process(self.folder, "record", "--dir", directory, *LISTEN, *create) as recorder:
-                    recorder.said("listening on port")
+                    recorder.printed("listening on port")
                     self.assertEnds(recorder.stop(), 0)
                 self.assertIn("id ", marker.read_text())
             shutil.rmtree(directory)
@@ -67,7 +67,7 @@ class Start(ProgramTest):
         (directory / "weir.volume").unlink()
         self.assertRefused(run("record", "--dir", directory, *LISTEN), 1, str(directory), "has no weir.volume", "--create")
         with Process(self.folder, "record", "--dir", directory, "--create", *LISTEN) as again:
-            again.said("listening on port")
+            again.printed("listening on port")
             self.assertEnds(again.stop(), 0)
         self.assertTrue((directory / "weir.volume").exists())
 
@@ -186,7 +186,7 @@ class Running(ProgramTest):
         for what, data in cases.items():
             with self.subTest(what), Peer(self.recorder.port) as peer:
                 peer.send(data)
-                reason, text = peer.receive_goodbye()
+                reason, text = peer.receive_bye()
                 self.assertIn(reason, (wire.MALFORMED, wire.UNSUPPORTED_VERSION))
                 self.assertNotEqual(text, "")
                 self.assertSaidOnce(peer.name, text)
@@ -236,7 +236,7 @@ class Running(ProgramTest):
         with RecorderProcess(self.folder, self.folder / "small", "--event-max", "64KiB") as recorder:
             ended = self.assertEnds(run("send", "--to", recorder.address, "--run", 7, "--events", 100, "--json"), 1)
             self.assertEqual(ended.err.count("\n"), 1, repr(ended))
-            self.assertRegex(ended.err, r"too_large \d+\); (.*\d+ bytes is larger than .*65536.*--event-max|its log says more)")
+            self.assertRegex(ended.err, r"too_large \d+\); (.*\d+ bytes is larger than .*65536.*--event-max|the log of the recorder has the reason)")
             sent = ended.json
             self.assertEqual(sent["events"]["sent"], 100)
             self.assertGreater(sent["events"]["rejected"], 0)
@@ -250,7 +250,7 @@ class Running(ProgramTest):
     def test_another_run_is_refused_by_both_sides(self):
         with Peer(self.recorder.port) as peer:
             peer.send(wire.hello(8, b"bad"))
-            reason, text = peer.receive_goodbye()
+            reason, text = peer.receive_bye()
             self.assertEqual(reason, wire.WRONG_RUN)
             self.assertIn("7", text)
             self.assertSaidOnce(peer.name, "refused", "run")

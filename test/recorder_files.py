@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Raw files, read by a second reader that shares nothing with the program: container, fragments, ids.
 
-It is short because it is strict: a word that is not where the format says ends the test.
+It is short because it is strict: a word that is not at its place in the format ends the test.
 """
 import json
 import pathlib
@@ -20,7 +20,7 @@ def expect(condition, what):
 
 
 class RawFile:
-    """A closed raw file of version 2 or 6: what its records say, and its events one after the other."""
+    """A closed raw file of version 2 or 6: its records, and its events one after the other."""
 
     def __init__(self, path):
         self.path = pathlib.Path(path)
@@ -39,7 +39,7 @@ class RawFile:
         self.first = at + 4 * self.word(at + 4)
         self.end = len(self.data) - 40
         expect(self.word(self.end) == FILE_END and self.word(self.end + 36) == LAST, f"{path}: no end record")
-        self.events_said, self.events_said_so_far = self.word(self.end + 16), self.word(self.end + 24)
+        self.events_stated, self.events_stated_so_far = self.word(self.end + 16), self.word(self.end + 24)
 
     def word(self, at):
         return struct.unpack_from("<I", self.data, at)[0]
@@ -57,7 +57,7 @@ class RawFile:
             yield block, self.data[at:at + size]
             at, count = at + size, count + 1
         expect(at == self.end, f"{self.path}: the last event runs into the end record")
-        expect(count == self.events_said, f"{self.path}: {count} events, the end record says {self.events_said}")
+        expect(count == self.events_stated, f"{self.path}: {count} events, the end record has {self.events_stated}")
 
 
 def level1_places(event):
@@ -91,7 +91,7 @@ def listed(directory):
 
 def ids_by_stream(directory, opaque=()):
     """Global event ids of all stored copies, per stream, as `weir cat` reads them from the files. Streams of opaque
-    events, which hold no ids, are left out."""
+    events, which hold no ids, are omitted."""
     streams = {}
     for file in listed(directory):
         if file["stream"] in opaque:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One of several disks is full, and it is the one with the catalogue: the others go on. On one that is full from the
-beginning nothing starts, and the line says what to do. The disks are small tmpfs, which takes root."""
+beginning nothing starts, and the line names what to do. The disks are small tmpfs, which takes root."""
 import os
 import subprocess
 
@@ -64,7 +64,7 @@ class FullFirstDisk(ProgramTest):
         self.assertEqual(sum(row["events"] for row in listed(first / "data")), copies["stored"])
         self.assertEqual(self.assertEnds(run("verify", "--json", first / "data"), 0).json["bad"], [])
 
-    def test_a_start_on_a_full_disk_says_what_to_do_and_goes_on_when_that_is_done(self):
+    def test_a_start_on_a_full_disk_reports_what_to_do_and_goes_on_when_that_is_done(self):
         disk = self.disk("first", "16m")
         data = disk / "data"
         data.mkdir()

@@ -49,7 +49,7 @@ class Interference(ProgramTest):
         return SenderProcess(self.folder, recorder.port, "--events", events, "--rate", 100, "--connections", 2, "--name", name, "--first-id", first)
 
     def alarmed(self, recorder, name):
-        recorder.said(f"ALARM {name}")
+        recorder.printed(f"ALARM {name}")
         self.assertNotIn("ALARM disk full", recorder.err)
 
     def assertAllIsThere(self, recorder, code=1):
@@ -112,7 +112,7 @@ class Interference(ProgramTest):
             with SenderProcess(self.folder, recorder.port, "--events", EVENTS, "--name", "run-8", run=8) as sender:
                 self.report(sender, recorder)
             subprocess.run(["rm", *self.directory.glob("weir.journal.*")], check=True)
-            recorder.said("ALARM file removed: weir.journal")
+            recorder.printed("ALARM file removed: weir.journal")
             recorder.kill()
         recovered = self.assertEnds(run("recover", "--json", self.directory), 0).json
         self.assertEqual(recovered["doubts"], [])
@@ -160,7 +160,7 @@ class Interference(ProgramTest):
             subprocess.run(["mv", self.directory, away], check=True)
             self.alarmed(recorder, "directory gone")
             with self.sending(recorder, "meanwhile") as sender:
-                recorder.said("ALARM volume dropped")
+                recorder.printed("ALARM volume dropped")
                 wait_until(lambda: recorder.metrics()["weir_recording_paused"] == 1, "paused")
                 self.assertTrue(sender.running())
                 self.assertFalse(self.directory.exists())

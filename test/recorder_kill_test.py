@@ -2,7 +2,7 @@
 """kill -9 at random moments, of recorders and of senders, under load: afterwards every acknowledged event is in exactly
 one place for each of its streams, bit by bit.
 
-WEIR_KILLS says how many recorders die (./run kill 200), a quarter as many senders; WEIR_SEED repeats the moments.
+WEIR_KILLS is the number of recorders that die (./run kill 200), a quarter as many senders; WEIR_SEED repeats the moments.
 """
 import collections
 import os
@@ -44,7 +44,7 @@ class RememberingSender(threading.Thread):
                     self._connection()
                 except (wire.Closed, OSError):
                     time.sleep(0.02)
-        except Exception as problem:  # said by the test, not by this thread
+        except Exception as problem:  # reported by the test, not by this thread
             self.problem = problem
 
     def _connection(self):
@@ -175,7 +175,7 @@ class RandomKills(ProgramTest):
                 thread.ending.set()
             for thread in threads:
                 thread.join(600)
-                self.assertFalse(thread.is_alive(), f"{thread} waits for answers; the recorder said: {recorder.err}")
+                self.assertFalse(thread.is_alive(), f"{thread} waits for answers; the recorder printed: {recorder.err}")
                 self.assertIsNone(thread.problem)
             report = self.assertEnds(recorder.stop(), 0).json
         self.assertEqual(report["copies"]["received"], report["copies"]["stored"] + sum(report["copies"]["rejected"].values()))
@@ -217,7 +217,7 @@ class RandomKills(ProgramTest):
                     self.assertEqual(found.pop(first, set()), expected, f"batch {first:#x} in {name}")
                 for first in batch.killed:
                     self.assertLessEqual(found.pop(first, set()), expected, f"batch {first:#x} in {name}")
-            self.assertEqual(found, {}, f"{name} has events that nobody sent")
+            self.assertEqual(found, {}, f"{name} has events that were never sent")
 
     def check_catalogue(self, copies):
         files = listed(self.directory)

@@ -3,7 +3,7 @@
 
 The slow disk is the real one with a brake: a library that is loaded before libc lets pwrite return only as fast as
 a disk of a given rate would. It needs a C compiler (the build had one) but no rights and no special kernel. io_uring
-goes past libc, so the recorder is told to write without it there.
+goes past libc, so the recorder is configured to write without it there.
 """
 import os
 import shutil

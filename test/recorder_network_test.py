@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the network and the system do to a recorder: streams that break off or change at any byte, ten thousand silent
-connections, stopped processes, clocks that step, no more descriptors, nobody who reads the log. A good sender is there all
+connections, stopped processes, clocks that step, no more descriptors, a log that is not read. A good sender is there all
 the time and must not notice."""
 import os
 import resource
@@ -86,7 +86,7 @@ class Network(ProgramTest):
             with Peer(self.recorder.port, SLOW) as peer:
                 peer.send((greeting + b"".join(events))[:size])
                 peer.socket.shutdown(socket.SHUT_WR)
-                peer.expect_end_after_goodbye()
+                peer.expect_end_after_bye()
             whole += sum(size >= end for end in ends)
         report = self.finish(others=whole)
         self.assertEqual(report["copies"]["rejected"], {})
@@ -104,7 +104,7 @@ class Network(ProgramTest):
             with Peer(self.recorder.port, SLOW) as peer:
                 peer.send(bytes(data))
                 peer.socket.shutdown(socket.SHUT_WR)
-                peer.expect_end_after_goodbye()
+                peer.expect_end_after_bye()
             begin, before = len(greeting), 0
             if at < begin:
                 malformed += 1
@@ -117,13 +117,13 @@ class Network(ProgramTest):
                 malformed, stored = malformed + 1, stored + before
         closed = {name: value for name, value in self.recorder.metrics().items() if name.startswith("weir_connections_closed_total")}
         reasons = ("malformed", "unsupported_version")
-        said = sum(closed[f'weir_connections_closed_total{{reason="{reason}"}}'] for reason in reasons)
-        self.assertLessEqual(said, malformed)
-        self.assertGreaterEqual(said, malformed - 2 * 4)  # a length that grew waits for bytes that never come: just an end
+        counted = sum(closed[f'weir_connections_closed_total{{reason="{reason}"}}'] for reason in reasons)
+        self.assertLessEqual(counted, malformed)
+        self.assertGreaterEqual(counted, malformed - 2 * 4)  # a length that grew waits for bytes that never come: just an end
         report = self.finish(others=stored)
         self.assertEqual(report["copies"]["rejected"], {"corrupt_payload": corrupt})
 
-    def test_duplicates_and_replays_are_dropped_counted_and_answered(self):
+    def test_duplicates_and_replays_are_not_stored_again_counted_and_answered(self):
         self.record()
         self.good_sender()
         stream = b"".join(wire.event(n, b"payload %d" % n) for n in (1, 2, 3))
@@ -133,7 +133,7 @@ class Network(ProgramTest):
                 peer.send(stream)
             wait_until(lambda: self.metric("weir_acknowledged_events_total") > 0, "answers")
             peer.send(wire.event(4, b"the last"))
-            peer.receive_acknowledgement_of(4)  # after the reconnect that of any of the four says so
+            peer.receive_acknowledgement_of(4)  # after the reconnect that of any of the four shows it
             wait_until(lambda: self.metric("weir_duplicate_events_total") >= duplicates, "all duplicates are counted")
             self.assertEqual(self.metric("weir_duplicate_events_total"), duplicates)
             peer.close()
@@ -156,7 +156,7 @@ class Network(ProgramTest):
         self.assertEqual([payload for _, payload in RawFile(file["path"]).events()], [b"the first"])
 
     def test_after_a_bye_or_a_half_close_nothing_is_answered_until_the_session_comes_again(self):
-        # A round begins so long after the one before that no event has its answer before the sender says that it ends.
+        # A round begins so long after the one before that no event has its answer before the sender's BYE.
         self.record('sync_interval = "3s"\n')
         self.good_sender()
         bye = wire.header(wire.BYE, b"\1\0\0\0") + b"\1\0\0\0"
@@ -172,7 +172,7 @@ class Network(ProgramTest):
                 again.close()
         self.finish(others=4)
 
-    def test_a_recorder_says_its_name_and_an_instance_that_is_new_at_each_start(self):
+    def test_a_recorder_gives_its_name_and_an_instance_that_is_new_at_each_start(self):
         instances = set()
         for _ in range(2):
             self.record('recorder = "west"\n')
@@ -185,7 +185,7 @@ class Network(ProgramTest):
             self.recorder.kill()
         self.assertEqual(len(instances), 2)
 
-    @unittest.skipUnless(ENOUGH_FILES, "said at the end")
+    @unittest.skipUnless(ENOUGH_FILES, "reported at the end")
     def test_ten_thousand_idle_connections_and_a_hundred_of_a_byte_at_a_time_take_nothing_from_a_good_one(self):
         resource.setrlimit(resource.RLIMIT_NOFILE, (IDLE + SPARE, OPEN_FILES))
         self.record(f'memory = "256MiB"\nstreams_max = 16\nconnections_max = {IDLE + SPARE}\nheader_deadline = "1h"\n')
@@ -215,7 +215,7 @@ class Network(ProgramTest):
         other.signal(signal.SIGSTOP)
         peer = self.connect()
         peer.send(wire.event(1, b"y" * 1000, size=1_000_000))  # stopped within an event
-        reason, _ = peer.receive_goodbye()
+        reason, _ = peer.receive_bye()
         self.assertEqual(reason, 5)  # too slow
         self.goes_on()
         other.signal(signal.SIGCONT)
@@ -262,10 +262,10 @@ class Network(ProgramTest):
             one.close()
         self.finish()
 
-    def test_a_hostile_scraper_disturbs_nobody(self):
+    def test_a_hostile_scraper_disturbs_no_other(self):
         self.record()
         self.good_sender()
-        port = int(self.recorder.said(r"metrics on port (\d+)").group(1))
+        port = int(self.recorder.printed(r"metrics on port (\d+)").group(1))
         scrapers = [socket.create_connection(("127.0.0.1", port), SLOW) for _ in range(40)]
         for _ in range(40):
             self.assertIsNotNone(self.scraped(), "a whole request is answered while half ones wait")
@@ -288,7 +288,7 @@ class Network(ProgramTest):
         except OSError:
             return None
 
-    @unittest.skipIf(sanitized(), "said at the end")
+    @unittest.skipIf(sanitized(), "reported at the end")
     def test_a_clock_that_steps_an_hour_moves_labels_only(self):
         source, library, step = self.folder / "step.c", self.folder / "step.so", self.folder / "step"
         source.write_text(STEP)
@@ -362,7 +362,7 @@ class Log(ProgramTest):
         for _ in range(100):  # each is a line of the log, or of those that are held back
             with wait_until(connected, "it listens") as peer:
                 peer.send(b"garbage that is named in the log" * 2)
-                peer.expect_end_after_goodbye()
+                peer.expect_end_after_bye()
         ended = run("send", "--to", f"127.0.0.1:{self.port}", "--run", 7, "--events", 20, "--json")
         self.assertEqual(self.assertEnds(ended, 0).json["events"]["acknowledged"], 20)
         recorder.send_signal(signal.SIGTERM)
@@ -373,7 +373,7 @@ class Log(ProgramTest):
         with open("/dev/full", "wb") as full:
             self.events_are_recorded(self.record(full))
 
-    def test_a_pipe_that_nobody_reads(self):
+    def test_a_pipe_that_is_not_read(self):
         reading, writing = os.pipe()
         self.addCleanup(os.close, reading)
         os.set_blocking(writing, False)

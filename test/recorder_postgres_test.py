@@ -16,7 +16,7 @@ SMALL = ("--memory", "256MiB", "--event-max", "8MiB", "--file-size-max", "12MiB"
 
 
 def own_rows(directory, table):
-    """What the recorder's own file says, which never went away."""
+    """The content of the recorder's own file, which never went away."""
     with sqlite3.connect(directory / "weir.catalogue") as own:
         rows = own.execute(f"SELECT * FROM {table}").fetchall()
     return [tuple("" if value is None else str(value) for value in row) for row in rows]
@@ -53,8 +53,8 @@ class RecorderPostgres(ProgramTest):
                                    run=RUN)
             self.wait_for_more(recorder, 15)
             self.server.stop()
-            self.wait_for_more(recorder, 15)  # nobody waits for the server
-            recorder.said("cannot be reached")
+            self.wait_for_more(recorder, 15)  # nothing waits for the server
+            recorder.printed("cannot be reached")
             self.assertGreater(recorder.metrics()["weir_catalogue_changes_waiting"], 0)
             recorder.kill()
             recorder = self.recorder(directory, port=recorder.port)

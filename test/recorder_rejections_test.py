@@ -33,7 +33,7 @@ class Rejected(threading.Thread):
                 peer.send(wire.hello(RUN, self.name_, form=self.form))
                 peer.receive_only(wire.WELCOME)
                 if self.reason == "duplicate":
-                    self.ask_again(peer)
+                    self.send_again(peer)
                 sequence = 1
                 while True:
                     self.sent += 1
@@ -47,7 +47,7 @@ class Rejected(threading.Thread):
         except Exception as error:  # pylint: disable=broad-except
             self.error = error
 
-    def ask_again(self, peer):
+    def send_again(self, peer):
         message = wire.event(1, b"x" * 100, **self.event)
         peer.send(message)
         peer.receive_acknowledgement_of(1)

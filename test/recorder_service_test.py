@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The recorder as a service: what it tells its manager through a real NOTIFY_SOCKET, and how little its unit may do.
+"""The recorder as a service: its notifications to its manager through a real NOTIFY_SOCKET, and how little its unit may do.
 
 A hung disk is the real one with a stop in it: a library that is loaded before libc lets syncs return only while a file is
 not there. STATUS comes once a second in any case and is the clock of these tests: no time is measured.
@@ -54,15 +54,15 @@ class Manager:
         self.socket.settimeout(SLOW)
         self.environment = {"NOTIFY_SOCKET": str(path)}
 
-    def hears(self):
+    def receive(self):
         return self.socket.recv(65536).decode()
 
-    def hears_until(self, pattern):
+    def receive_until(self, pattern):
         """Everything up to the first datagram that matches, which is the last."""
-        heard = [self.hears()]
-        while not re.match(pattern, heard[-1]):
-            heard.append(self.hears())
-        return heard
+        received = [self.receive()]
+        while not re.match(pattern, received[-1]):
+            received.append(self.receive())
+        return received
 
     def close(self):
         self.socket.close()
@@ -79,15 +79,15 @@ class Service(ProgramTest):
         env = [f"{name}={value}" for name, value in {**self.manager.environment, **environment}.items()]
         return RecorderProcess(self.folder, self.directory, *arguments, prefix=["env", *env])
 
-    def test_it_says_ready_alive_and_stopping(self):
+    def test_it_gives_ready_alive_and_stopping(self):
         with self.start() as recorder:
-            self.assertEqual(self.manager.hears(), "READY=1")
-            heard = self.manager.hears_until("STATUS=run 7 ")
-            self.assertIn("WATCHDOG=1", heard)
+            self.assertEqual(self.manager.receive(), "READY=1")
+            received = self.manager.receive_until("STATUS=run 7 ")
+            self.assertIn("WATCHDOG=1", received)
             recorder.signal(15)
-            self.manager.hears_until("STOPPING=1$")
-            heard = self.manager.hears_until("EXTEND_TIMEOUT_USEC=")
-            self.assertIn("WATCHDOG=1", heard)
+            self.manager.receive_until("STOPPING=1$")
+            received = self.manager.receive_until("EXTEND_TIMEOUT_USEC=")
+            self.assertIn("WATCHDOG=1", received)
             self.assertEnds(recorder.wait(), 0)
 
     def test_a_manager_that_reads_nothing_or_is_not_there_does_not_hold_it_up(self):
@@ -105,24 +105,24 @@ class Service(ProgramTest):
         self.assertEqual(made.returncode, 0, made.stderr)
         return library
 
-    def hears_no_watchdog(self):
+    def receives_no_watchdog(self):
         """Over three lines of status, after what was underway."""
         self.manager.socket.setblocking(False)
         try:
             while True:
-                self.manager.hears()  # what was said before
+                self.manager.receive()  # what was sent before
         except BlockingIOError:
             self.manager.socket.settimeout(SLOW)
         for _ in range(2):
-            self.manager.hears_until("STATUS=")  # what was underway
-        heard = [line for _ in range(3) for line in self.manager.hears_until("STATUS=")]
-        self.assertNotIn("WATCHDOG=1", heard)
+            self.manager.receive_until("STATUS=")  # what was underway
+        received = [line for _ in range(3) for line in self.manager.receive_until("STATUS=")]
+        self.assertNotIn("WATCHDOG=1", received)
 
     def test_a_hung_disk_starves_the_watchdog_until_it_answers_again(self):
         library, hung = self.hanging_library(), self.folder / "hung"
         with self.start(LD_PRELOAD=library, WEIR_TEST_HUNG=hung, ASAN_OPTIONS="verify_asan_link_order=0") as recorder, \
                 Peer(recorder.port, timeout=SLOW) as peer:
-            self.manager.hears_until("WATCHDOG=1$")
+            self.manager.receive_until("WATCHDOG=1$")
             peer.send(wire.hello(7))
             peer.receive_only(wire.WELCOME)
             peer.send(wire.event(1, b"written"))
@@ -131,10 +131,10 @@ class Service(ProgramTest):
             peer.send(wire.event(2, b"in hand"))
             in_hand = lambda: recorder.metrics().get('weir_copies_in_hand{stream="calibration_Test"}') == 1
             wait_until(in_hand, "the event is in hand")
-            self.hears_no_watchdog()
+            self.receives_no_watchdog()
             hung.unlink()
             peer.receive_acknowledgement_of(2)
-            self.manager.hears_until("WATCHDOG=1$")
+            self.manager.receive_until("WATCHDOG=1$")
             peer.close()
             self.assertEnds(recorder.stop(), 0)
 
@@ -144,7 +144,7 @@ class Service(ProgramTest):
         config.write_text("[record]\nfile_events_max = 1\n")
         with self.start("--config", config, LD_PRELOAD=library, WEIR_TEST_HUNG_CLOSING=hung,
                         ASAN_OPTIONS="verify_asan_link_order=0") as recorder, Peer(recorder.port, timeout=SLOW) as peer:
-            self.manager.hears_until("WATCHDOG=1$")
+            self.manager.receive_until("WATCHDOG=1$")
             hung.touch()
             peer.send(wire.hello(7))
             peer.receive_only(wire.WELCOME)
@@ -152,17 +152,17 @@ class Service(ProgramTest):
                 peer.send(wire.event(sequence, b"recorded"))
                 peer.receive_acknowledgement_of(sequence)
             wait_until(lambda: recorder.metrics().get("weir_files_waiting") == 2, "two files wait to be closed")
-            self.hears_no_watchdog()
+            self.receives_no_watchdog()
             peer.send(wire.event(4, b"recorded all the same"))
             peer.receive_acknowledgement_of(4)
             hung.unlink()
-            self.manager.hears_until("WATCHDOG=1$")
+            self.manager.receive_until("WATCHDOG=1$")
             peer.close()
             self.assertEnds(recorder.stop(), 0)
 
 
 class Unit(ProgramTest):
-    @unittest.skipUnless(ANALYZE and UNIT, "said at the end")
+    @unittest.skipUnless(ANALYZE and UNIT, "reported at the end")
     def test_the_unit_may_do_little(self):
         ended = subprocess.run([ANALYZE, "security", "--offline=true", "--no-pager", UNIT], capture_output=True, text=True, timeout=60)
         found = re.search(r"Overall exposure level for weir-record.service: ([0-9.]+)", ended.stdout)
@@ -170,7 +170,7 @@ class Unit(ProgramTest):
         print(f"\n  exposure {found.group(1)}, {EXPOSURE_MAX} allowed", flush=True)
         self.assertLessEqual(float(found.group(1)), EXPOSURE_MAX)
 
-    @unittest.skipUnless(UNIT, "said at the end")
+    @unittest.skipUnless(UNIT, "reported at the end")
     def test_the_unit_waits_for_ready_and_watches_the_write_path(self):
         text = pathlib.Path(UNIT).read_text()
         for line in ("Type=notify", "WatchdogSec=", "Restart=on-failure"):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ten senders that are slow, each above the least rate and each with an event as large as is taken: a good sender beside
-them does not stand still until theirs have come or are given up."""
+them does not stand still until theirs have come or are disconnected."""
 import threading
 
 import recorder_wire as wire
@@ -30,7 +30,7 @@ class SlowSenders(ProgramTest):
             for n in range(SLOW):
                 peers.append(wire.Peer(recorder.port))
                 peers[-1].send(wire.hello(7, b"slow-%d" % n))
-                peers[-1].send(wire.event(1, b"", size=SIZE))  # the header; what the sum says is never looked at
+                peers[-1].send(wire.event(1, b"", size=SIZE))  # the header; the sum is never looked at
             threads = [threading.Thread(target=send_slowly, args=each) for each in enumerate(peers)]
             for thread in threads:
                 thread.start()
@@ -40,7 +40,7 @@ class SlowSenders(ProgramTest):
                 at_the_end = list(sent)
                 self.assertGreater(recorder.metrics()["weir_events_waiting_for_memory"], 0)
                 self.assertGreater(recorder.metrics()["weir_memory_waits_total"], 0)
-                recorder.said("ALARM.*senders wait for memory")  # when one of the slow has waited for 10 s
+                recorder.printed("ALARM.*senders wait for memory")  # when one of the slow has waited for 10 s
             finally:
                 stop.set()
                 for thread in threads:

@@ -21,7 +21,7 @@ class Stop(ProgramTest):
         return recorder.metrics()["weir_acknowledged_events_total"]
 
     def check_closed(self, ended, run_number=RUN):
-        """It said that all went well, and the files say the same."""
+        """It reported that all went well, and the files agree."""
         report = self.assertEnds(ended, 0).json
         copies = report["copies"]
         self.assertEqual(copies["received"], copies["stored"] + sum(copies["rejected"].values()))
@@ -43,7 +43,7 @@ class Stop(ProgramTest):
                     recorder.signal(stop)
                     report = self.check_closed(recorder.wait(), number)
                     ended = sender.wait()
-                self.assertEnds(ended, 1)  # not everything was answered: it says so
+                self.assertEnds(ended, 1)  # not everything was answered: it reports that
                 self.assertEqual(ended.err.count("\n"), 1, repr(ended))
                 sent = ended.json["events"]
                 self.assertGreater(report["events"]["received"], 200)
@@ -86,7 +86,7 @@ class Stop(ProgramTest):
             report = self.check_closed(recorder.stop(30))
         self.assertEqual(report["copies"], {"received": 1, "stored": 1, "rejected": {}})
         for peer in peers:
-            peer.expect_end_after_goodbye()
+            peer.expect_end_after_bye()
 
     def test_no_event_of_one_run_appears_in_the_next(self):
         with RecorderProcess(self.folder, self.directory, run=RUN) as first:
@@ -97,7 +97,7 @@ class Stop(ProgramTest):
                 self.check_closed(first.stop())
                 before = {file["path"]: file["sums"] for file in listed(self.directory)}
                 with RecorderProcess(self.folder, self.directory, port=first.port, run=RUN + 1) as second:
-                    ended = self.assertEnds(old.wait(), 1)  # it came back, and was told to stay away
+                    ended = self.assertEnds(old.wait(), 1)  # it came back, and was refused
                     self.assertIn(f"run {RUN + 1} is being recorded", ended.err)
                     with SenderProcess(self.folder, second.port, "--events", 40, "--first-id", 1 << 40, run=RUN + 1) as new:
                         self.assertEqual(new.report()["events"]["acknowledged"], 40)

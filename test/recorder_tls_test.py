@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ingest port under mutual TLS, and plain TCP on loopback only unless somebody says otherwise."""
+"""The ingest port under mutual TLS, and plain TCP on loopback only unless it is configured otherwise."""
 import shutil
 import socket
 import sys
@@ -37,15 +37,15 @@ class Tls(ProgramTest):
                               *self.ours.options("good")) as good:
             acknowledged = lambda: recorder.metrics()["weir_acknowledged_events_total"]
             wait_until(lambda: acknowledged() > 0, "the good sender has an acknowledged event")
-            for what, options, sender_says, recorder_says in (
+            for what, options, sender_prints, recorder_prints in (
                     ("stranger", self.theirs.options("stranger", ca=self.ours), "certificate", "certificate is not taken"),
                     ("expired", self.ours.options("expired", days=-1), "certificate", "certificate has expired"),
                     ("plain", [], "wants TLS", "does not speak TLS")):
                 with self.subTest(what):
                     before = recorder.metrics()["weir_insecure_connections_total"]
                     ended = self.assertEnds(self.send(recorder, *options), 1)
-                    self.assertIn(sender_says, ended.err)
-                    self.assertIn(recorder_says, recorder.err)
+                    self.assertIn(sender_prints, ended.err)
+                    self.assertIn(recorder_prints, recorder.err)
                     self.assertGreater(recorder.metrics()["weir_insecure_connections_total"], before)
             with self.subTest("garbage"), Peer(recorder.port) as peer:
                 before = recorder.metrics()["weir_insecure_connections_total"]
@@ -65,7 +65,7 @@ class Tls(ProgramTest):
             ended = self.assertEnds(recorder.stop(), 0)
             self.assertEqual(ended.json["events"]["received"], sent["events"]["sent"])
 
-    def test_a_certificate_speaks_for_its_own_name_only(self):
+    def test_a_certificate_is_good_for_its_own_name_only(self):
         with RecorderProcess(self.folder, self.directory, *self.ours.options("recorder")) as recorder:
             ended = self.assertEnds(self.send(recorder, "--name", "other", *self.ours.options("sender")), 1)
             self.assertIn("its certificate is made out to sender", ended.err)
@@ -74,14 +74,14 @@ class Tls(ProgramTest):
             self.assertEnds(recorder.stop(), 0)
 
     def test_a_certificate_that_has_ended_or_soon_will_is_an_alarm_and_a_metric(self):
-        for days, says in ((-1, "ended on"), (2, "ends on"), (90, None)):
+        for days, alarm in ((-1, "ended on"), (2, "ends on"), (90, None)):
             with self.subTest(days=days), \
                     RecorderProcess(self.folder, self.folder / str(days), *self.ours.options("recorder", days=days)) as recorder:
                 ends = recorder.metrics()["weir_tls_certificate_ends_timestamp_seconds"]
                 self.assertAlmostEqual(ends, time.time() + days * 86400, delta=3600)
-                if says:
-                    recorder.said(f"ALARM certificate.*{says}")
-                self.assertEqual("ALARM certificate" in recorder.err, says is not None)
+                if alarm:
+                    recorder.printed(f"ALARM certificate.*{alarm}")
+                self.assertEqual("ALARM certificate" in recorder.err, alarm is not None)
                 self.assertEnds(recorder.stop(), 0)
 
     def test_a_sender_with_tls_refuses_a_recorder_without(self):
@@ -112,7 +112,7 @@ class Plain(ProgramTest):
                 self.assertOneLine(run("record", "--dir", self.folder / "data", "--listen", listen), 2, "--tls-certificate", "--plain")
         self.assertFalse((self.folder / "data").exists())
         with Process(self.folder, "record", "--dir", self.folder / "data", "--create", "--plain", "--listen", "0.0.0.0:0") as recorder:
-            recorder.said("listening on port")
+            recorder.printed("listening on port")
             self.assertEnds(recorder.stop(), 0)
 
     def test_one_file_without_the_others_and_files_that_are_none_are_named(self):

@@ -7,7 +7,7 @@ MAGIC = b"WEIR"
 HELLO, WELCOME, EVENT, ACK, REJECT, BYE = range(1, 7)
 OPAQUE = 3
 TOO_LARGE, NO_TAGS = 4, 5  # why an event is rejected
-MALFORMED, UNSUPPORTED_VERSION, REPLACED, WRONG_RUN = 3, 4, 7, 8  # why a recorder says goodbye
+MALFORMED, UNSUPPORTED_VERSION, REPLACED, WRONG_RUN = 3, 4, 7, 8  # the reasons of a BYE
 
 
 def _crc32c_table():
@@ -43,7 +43,7 @@ def hello(run, name=b"test", incarnation=1, connection=0, form=OPAQUE, oldest=1,
 
 
 def event(sequence, payload, *, size=None, id=None, tag=(b"calibration", b"Test"), oldest=1, tags=None, block=None):
-    """Header, meta and payload; `size` says another length of payload than comes; no `tag`: it names no stream. `tags`
+    """Header, meta and payload; `size` is another length of payload than comes; no `tag`: it names no stream. `tags`
     instead of one; with a `block` they obey lumi blocks."""
     tags = tags or ([tag] if tag else [])
     meta = struct.pack("<QQQIIIHxx", sequence, oldest, sequence if id is None else id, sequence, block or 0, crc32c(payload),
@@ -54,7 +54,7 @@ def event(sequence, payload, *, size=None, id=None, tag=(b"calibration", b"Test"
 
 
 def instance_and_name(welcome):
-    """What the meta of a WELCOME of protocol 2 says of the recorder."""
+    """The recorder's instance and name in the meta of a WELCOME of protocol 2."""
     protocol, ranges = struct.unpack_from("<H2xI", welcome)
     assert protocol == 2, protocol
     _, _, instance, size = struct.unpack_from("<IIQH", welcome, 32 + 16 * ranges)
@@ -96,14 +96,14 @@ class Peer:
         while struct.unpack_from("<Q", self.receive_only(ACK), 8)[0] < sequence:
             pass
 
-    def receive_goodbye(self):
+    def receive_bye(self):
         """The reason of a BYE and its text; then the connection ends."""
         meta = self.receive_only(BYE)
         reason, size = struct.unpack_from("<HH", meta)
         self.expect_end()
         return reason, meta[4:4 + size].decode()
 
-    def expect_end_after_goodbye(self):
+    def expect_end_after_bye(self):
         """Whatever still comes, the connection ends."""
         try:
             while True:

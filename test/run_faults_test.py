@@ -126,7 +126,7 @@ class Faults(RunTest):
     def test_a_supervisor_that_stands_still_for_5_s(self):
         self.survived("l2sv")
 
-    def test_a_run_control_that_stood_still_for_13_s_kills_nobody(self):
+    def test_a_run_control_that_stood_still_for_13_s_kills_no_station(self):
         file = self.folder / "p.toml"
         file.write_text(partition_of(supervise={"rate": "500"}))
         with Partition(self.folder, file, "--events", 2000) as partition:
@@ -160,7 +160,7 @@ class Faults(RunTest):
         recorded, _ = self.assertRecorded(partition.directory)
         self.assertGreaterEqual(len(recorded), 50, "100 events were built before")
         with Partition(self.folder, file, "--events", 10, directory=partition.directory) as after:
-            after.said("run 1 was not stopped: the run control before this one was killed")
+            after.printed("run 1 was not stopped: the run control before this one was killed")
             self.assertEnds(after.wait(), 0)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole partitions whose selection is a plug-in: as docs/selections.md shows it, and one that fails: it costs no event,
-and is said where the run was begun."""
+and is reported where the run was begun."""
 import pathlib
 import re
 import shlex
@@ -23,7 +23,7 @@ def python_is_there():
 
 class PluginTest(RunTest):
     def compiled(self, text):
-        """The plug-in, built as the guide says."""
+        """The plug-in, built as in the guide."""
         source, library = self.folder / "mine.cpp", self.folder / "mine.so"
         source.write_text(text)
         command = [{"mine.cpp": str(source), "mine.so": str(library)}.get(word, word) for word in shlex.split(COMPILE)]
@@ -122,8 +122,8 @@ class InThreads(PluginTest):
         ended, restarts = self.run_threads(partition_of(select={"selection": f'"{plugin}"', "workers_are": '"threads"'}))
         self.assertTrue(restarts.keys() <= {"l2pu-1", "l2pu-2"} and set(restarts.values()) == {1}, restarts)
         self.assertGreater(ended.json["selection"]["crashed"], 0)
-        said = [path.name for path in (self.folder / "D" / "log").glob("l2pu-*.log") if "runs in processes now" in path.read_text()]
-        self.assertEqual(sorted(said), sorted(f"{name}.log" for name in restarts))
+        switched = [path.name for path in (self.folder / "D" / "log").glob("l2pu-*.log") if "runs in processes now" in path.read_text()]
+        self.assertEqual(sorted(switched), sorted(f"{name}.log" for name in restarts))
 
     def test_a_filter_that_hangs_is_replaced_and_its_event_goes_to_the_debug_stream(self):
         plugin = self.plugin("== 77", "std::this_thread::sleep_for(std::chrono::hours{1})")
@@ -133,7 +133,7 @@ class InThreads(PluginTest):
         self.assertEqual(restarts, {"ef-1": 1})
         self.assertIn("had a selection that hung for 1s and was killed", ended.err)
         self.assertIn("on event 77, which goes to a debug stream: it gave no answer within its time limit", ended.err)
-        # At least: a worker process that a busy machine leaves alone for that long is told of as well.
+        # At least: a worker process that does not run for that long on a busy machine is reported as well.
         self.assertGreaterEqual(self.copies(self.folder / "D", "debug_SelectionTimeout"), 1)
 
 
@@ -157,22 +157,22 @@ class Selections(RunTest):
         for name in ("ef-1", "ef-2"):
             lines = [line for line in ended.err.splitlines() if f"{name}: selection" in line]
             self.assertLessEqual(len(lines), 1, ended.err)
-        told = [line for line in ended.err.splitlines() if f": selection {what}: {self.folder}/cut.py: on event" in line]
-        self.assertTrue(told, ended.err)
+        reports = [line for line in ended.err.splitlines() if f": selection {what}: {self.folder}/cut.py: on event" in line]
+        self.assertTrue(reports, ended.err)
         self.assertTrue(any(f"selection {what}" in alarm for alarm in result["alarms"]), result["alarms"])
 
-    def test_a_selection_that_throws_is_told_once_and_its_events_are_kept(self):
+    def test_a_selection_that_throws_is_reported_once_and_its_events_are_kept(self):
         ended, result = self.run_with('    raise ValueError("no such chamber")\n')
         self.assertToldOnce(ended, result, "threw")
         self.assertIn("no such chamber", ended.err)
         self.assertEqual(result["selection"], {"forced": 50, "threw": 50, "timed_out": 0, "crashed": 0, "unjudged": 0, "hanging": 0})
 
-    def test_a_selection_that_hangs_on_some_events_is_told_once_and_they_are_kept(self):
+    def test_a_selection_that_hangs_on_some_events_is_reported_once_and_they_are_kept(self):
         ended, result = self.run_with("    if event.global_id % 25 == 0:\n        time.sleep(3600)\n    return True\n")
         self.assertToldOnce(ended, result, "timed out")
         self.assertEqual(result["selection"], {"forced": 2, "threw": 0, "timed_out": 2, "crashed": 0, "unjudged": 0, "hanging": 0})
 
-    def test_a_selection_that_names_too_many_streams_is_told_and_goes_on(self):
+    def test_a_selection_that_names_too_many_streams_is_reported_and_goes_on(self):
         ended, result = self.run_with('    return [f"physics_S{n}" for n in range(33 if event.global_id == 7 else 1)]\n')
         self.assertToldOnce(ended, result, "threw")
         self.assertIn("33 streams; 32 are allowed", ended.err)

@@ -209,7 +209,7 @@ class Replay(RunTest):
         file = self.folder / "p.toml"
         file.write_text(partition_of(run={"stop_deadline": '"5s"'}, select={"selection": '"all"'}, filter={"selection": '"sleep:100ms"'}))
         with Partition(self.folder, file, "--events", 1000) as partition:
-            partition.said("stops: all events are done", 300)
+            partition.printed("stops: all events are done", 300)
             begun = time.monotonic()
             result = self.assertEnds(partition.wait(300), 0).json
             self.assertGreater(time.monotonic() - begun, 5, "the filters still had work for longer than the stop's deadline")
@@ -227,7 +227,7 @@ class Replay(RunTest):
         result = ended.json
         recorded, _ = self.assertRecorded(partition.directory)
         causes = {part["cause"] for part in result["account"]["lost"]}
-        if "dfm did not answer stop in time" in ended.err:  # on a machine that is very busy: what it gave up nobody knows
+        if "dfm did not answer stop in time" in ended.err:  # on a machine that is very busy: what it rejected as unfinished is unknown
             self.assertEqual(causes, {"the DFM died; filters may have rejected some of them"})
         else:
             self.assertIn("abandoned at the stop", causes)
@@ -247,7 +247,7 @@ class Replay(RunTest):
         with Partition(self.folder, file, "--events", 100_000) as partition:
             partition.until_built(20)
             partition.signal(signal.SIGINT)
-            partition.said("stops: interrupted")
+            partition.printed("stops: interrupted")
             begun = time.monotonic()
             partition.signal(signal.SIGINT)
             ended = self.assertEnds(partition.wait(), 1)
@@ -257,7 +257,7 @@ class Replay(RunTest):
 
     def test_the_stop_of_a_finished_run_takes_less_than_10_s(self):
         with Partition(self.folder, REPLAY, "--events", 500) as partition:
-            partition.said("stops: all events are done")
+            partition.printed("stops: all events are done")
             begun = time.monotonic()
             self.assertEnds(partition.wait(), 0)
             self.assertLess(time.monotonic() - begun, 10)

@@ -117,7 +117,7 @@ class Scrub(SumTest):
         self.assertEqual({path.name for path in self.folder.iterdir()}, {"d", "metrics.prom"})
 
     def interrupted(self, state, directory):
-        """A scrub of it that was ended in the middle; the state is where --state says."""
+        """A scrub of it that was ended in the middle; the state is that of --state."""
         process = self.start("scrub", "-j", "1", "--bwlimit", "2MiB", "--state", state, ".", folder=directory)
         wait_until_it_reads(process, directory, 5 * MIB // 2)
         process.send_signal(signal.SIGTERM)

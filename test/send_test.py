@@ -66,12 +66,12 @@ class Send(ProgramTest):
             self.assertLess(events["sent"], 500 * seconds + 100)  # the rate was kept
             self.assertEqual(events["sent"], events["acknowledged"])
 
-    def test_without_a_recorder_it_gives_up_when_told_to(self):
+    def test_without_a_recorder_it_ends_after_the_given_time(self):
         ended = self.assertEnds(run("send", "--to", "127.0.0.1:1", "--source", BES3, "--give-up-after", "300ms"), 1)
         self.assertEqual(ended.err.count("\n"), 1, repr(ended))
         self.assertIn("127.0.0.1:1", ended.err)
 
-    def test_what_makes_no_sense_is_said_in_one_line(self):
+    def test_what_makes_no_sense_is_reported_in_one_line(self):
         to = ["send", "--to", "localhost:9000"]
         self.assertOneLine(run("send"), 2, "--to")
         self.assertOneLine(run("send", "--to", "localhost"), 2, "--to")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """weir's object bytes against ROOT itself, on random values of every kind of class: the same bytes, each reads what the
-other has written, and ROOT has nothing to say about it on stderr. `./run root` installs ROOT and runs this."""
+other has written, and ROOT prints nothing about it on stderr. `./run root` installs ROOT and runs this."""
 import os
 import pathlib
 import random
@@ -24,7 +24,7 @@ class AgainstRoot(unittest.TestCase):
         print(f"WEIR_SEED={SEED} repeats this; {COUNT} objects of each class in each way", file=sys.stderr)
         cls.root = oracle.build(BUILD)
         cls.ours, cls.roots = BUILD / "weir.bin", BUILD / "root.bin"
-        cls.said = cls.run_program(VALUES, "write", cls.ours), cls.run_program(cls.root, "write", cls.roots)
+        cls.printed = cls.run_program(VALUES, "write", cls.ours), cls.run_program(cls.root, "write", cls.roots)
 
     @staticmethod
     def run_program(program, command, path):
@@ -36,7 +36,7 @@ class AgainstRoot(unittest.TestCase):
         self.assertEqual((ended.returncode, ended.stderr), (0, ""), ended.stdout[:4000])
 
     def test_both_write_without_a_word(self):
-        for ended in self.said:
+        for ended in self.printed:
             self.assertQuiet(ended)
 
     def test_both_write_the_same_bytes(self):

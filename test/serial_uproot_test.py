@@ -19,7 +19,7 @@ VALUES = os.environ.get("WEIR_SERIAL_VALUES", "serial_values")
 CLASSES = ROOT / "lib/serial/test/vectors/root-6.40-more/classes.root"
 EXAMPLE = ROOT / "examples/objects/read_objects.py"
 UPROOT = "uproot==5.7.7"
-LEFT_OUT = "uproot reading objects, as WEIR_UPROOT_ABSENT=ok" if os.environ.get("WEIR_UPROOT_ABSENT") == "ok" else None
+SKIPPED = "uproot reading objects, as WEIR_UPROOT_ABSENT=ok" if os.environ.get("WEIR_UPROOT_ABSENT") == "ok" else None
 SEED = int(os.environ.get("WEIR_SEED") or random.randrange(1 << 32))
 COUNT = int(os.environ.get("WEIR_SERIAL_OBJECTS") or 8)
 # What uproot 5.7 does not read in ROOT's own bytes either: arrays of classes, strings and vectors; a map without
@@ -68,7 +68,7 @@ def expected(text):
 
 
 def equal(have, want):
-    """Numbers of 4 bytes are printed with 9 digits, which say them exactly, but not as the 8 bytes that Python has."""
+    """Numbers of 4 bytes are printed with 9 digits, which give them exactly, but not as the 8 bytes that Python has."""
     if isinstance(want, float) and isinstance(have, (int, float)):
         return have == want or abs(have - want) <= 1e-7 * abs(want)
     return have == want
@@ -79,7 +79,7 @@ def uproot_python():
     return python_venv.python_with(UPROOT, "uproot", VALUES)
 
 
-@unittest.skipIf(LEFT_OUT, LEFT_OUT)
+@unittest.skipIf(SKIPPED, SKIPPED)
 class Uproot(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -120,4 +120,4 @@ class Uproot(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    main_without(LEFT_OUT)
+    main_without(SKIPPED)

@@ -9,7 +9,7 @@ import zlib
 import weir_program
 from weir_program import BES3, ProgramTest, run
 
-# As the provenance of the file tells, and an independent reader finds them.
+# As in the provenance of the file, and as an independent reader finds them.
 EVENT_NUMBERS = [199781, 199784, 199785, 199787, 199788, 199786, 199790, 199789, 199793, 199794]
 SEPARATOR = 0x1234CCCC
 
@@ -38,7 +38,7 @@ class RealEvents(ProgramTest):
 
 
 class Show(RealEvents):
-    def test_tells_the_records_of_a_file_of_version_2(self):
+    def test_shows_the_records_of_a_file_of_version_2(self):
         shown = self.assertEnds(run("show", "--json", BES3), 0).json
         self.assertEqual((shown["version"], shown["format"], shown["state"]), (2, "event-3.0", "complete"))
         self.assertEqual((shown["events"], shown["bytes"]), (10, 118568))
@@ -49,7 +49,7 @@ class Show(RealEvents):
         self.assertEqual(shown["event_bytes"], sum(size for _, size in self.places))
         self.assertEqual(shown["event_bytes_max"], max(size for _, size in self.places))
 
-    def test_tells_people_the_same(self):
+    def test_shows_people_the_same(self):
         shown = self.assertEnds(run("show", BES3), 0).out
         for words in ["118,568 bytes", "version 2", "SFO-1", "91668", "10 events of event-3.0"]:
             self.assertIn(words, shown)
@@ -73,7 +73,7 @@ class Show(RealEvents):
         self.assertOneLine(run("show", "--event", "11", BES3), 3, "no event 11", "10")
         self.assertOneLine(run("show", "--event", "0", BES3), 2, "counted from 1")
 
-    def test_says_where_a_file_is_cut_short_wherever_that_is(self):
+    def test_reports_where_a_file_is_cut_short_wherever_that_is(self):
         end_of_third = self.places[2][0] + self.places[2][1]
         for size in [*range(end_of_third, end_of_third + 20), end_of_third + 1000, len(self.data) - 40, len(self.data) - 1]:
             with self.subTest(size=size):
@@ -92,7 +92,7 @@ class Show(RealEvents):
         whole = self.data[:self.places[3][0] + self.places[3][1]]
         self.assertEqual(self.assertEnds(run("show", "--json", self.put(whole + b"rest" * 100)), 0).json["state"], "cut short")
 
-    def test_says_where_the_structure_breaks(self):
+    def test_reports_where_the_structure_breaks(self):
         offset = self.places[4][0] - 16
         damaged = bytearray(self.data)
         damaged[offset] ^= 1
@@ -163,8 +163,8 @@ class Cat(RealEvents):
         in_file = self.assertEnds(run("cat", "--json", BES3), 0).json["events"]
         bare = self.put(self.assertEnds(run("cat", BES3, "--payload", binary=True), 0).out)
         shown = self.assertEnds(run("cat", "--json", bare), 0).json["events"]
-        told = ("number", "bytes", "adler32", "global_id", "level1_id", "robs", "tags")
-        self.assertEqual([[event[name] for name in told] for event in shown], [[event[name] for name in told] for event in in_file])
+        names = ("number", "bytes", "adler32", "global_id", "level1_id", "robs", "tags")
+        self.assertEqual([[event[name] for name in names] for event in shown], [[event[name] for name in names] for event in in_file])
         self.assertEqual(self.assertEnds(run("cat", bare, "--event", "2", "--payload", binary=True), 0).out,
                          self.data[self.places[1][0]:sum(self.places[1])])
         self.assertOneLine(run("cat", bare, "--event", "11"), 3, "10 events")
@@ -172,12 +172,12 @@ class Cat(RealEvents):
         self.put(whole[:-4])
         cut = self.assertEnds(run("cat", "--json", bare), 1)
         self.assertEqual(len(cut.json["events"]), 9)
-        self.assertIn("says it has", cut.err)
+        self.assertIn("its header gives", cut.err)
 
     def test_events_limits_how_many(self):
         self.assertEqual(len(self.assertEnds(run("cat", "--json", "--events", "4", BES3), 0).json["events"]), 4)
 
-    def test_a_cut_file_gives_its_whole_events_and_says_so(self):
+    def test_a_cut_file_gives_its_whole_events_and_reports_it(self):
         ended = self.assertEnds(run("cat", "--json", self.put(self.data[:self.places[5][0] + 5])), 0)
         self.assertEqual(len(ended.json["events"]), 5)
         self.assertFalse(ended.json["complete"])
@@ -213,7 +213,7 @@ class Verify(RealEvents):
         self.assertEqual((ended["files"], ended["ok"], ended["bad"], ended["without_index"]), (1, 1, [], 1))
         self.assertEqual((ended["events"], ended["bytes"]), (10, len(self.data)))
 
-    def test_says_that_people_get_less_proof_without_an_index(self):
+    def test_reports_that_people_get_less_proof_without_an_index(self):
         self.assertIn("1 file without", self.assertEnds(run("verify", BES3), 0).out)
 
     def test_a_cut_file_is_damaged(self):
@@ -262,14 +262,14 @@ class Recover(RealEvents):
         self.assertFalse(writing.exists())
         shown = self.assertEnds(run("show", "--json", self.folder / f"{name}.data"), 0).json
         self.assertEqual((shown["state"], shown["events"], shown["end"]["events_in_file"]), ("complete", 6, 6))
-        # Nothing proves that the part of an event behind the last whole one was not acknowledged: somebody looks at it.
+        # Nothing proves that the part of an event behind the last whole one was not acknowledged: an operator looks at it.
         self.assertIn(f"{name}.cut-1: offset 0: recovery has set this aside", self.assertEnds(run("verify", self.folder), 1).out)
         (self.folder / f"{name}.cut-1").unlink()
         self.assertEnds(run("verify", self.folder), 0)
         self.assertOneLine(run("recover", writing), 3, "is not there")
         self.assertEqual(self.assertEnds(run("recover", self.folder), 0).out, "nothing to do\n")
 
-    def test_a_file_that_is_not_open_is_left_alone(self):
+    def test_a_file_that_is_not_open_is_not_touched(self):
         self.put(self.data)
         self.assertOneLine(run("recover", self.file), 2, ".writing")
         self.assertEqual(self.file.read_bytes(), self.data)

@@ -82,7 +82,7 @@ class Start(SumTest):
         for place, program in (("bin", PROGRAM), ("libexec/weir", WHOLE)):  # a copy without what lies beside them
             (self.folder / place).mkdir(parents=True)
             shutil.copy(program, self.folder / place)
-        with weir_program.Recorder(self.folder / "recorded", "--metrics", "") as recorder:  # whose catalogue is opened before
+        with weir_program.Recorder(self.folder / "recorded", "--metrics", "") as recorder:  # its catalogue is opened before
             self.assertEnds(recorder.stop(), OK)
         ended = self.outside(self.folder / "bin/weir", "handoff", "--dir", self.folder / "recorded", "--to", "root://127.0.0.1:1//x", "--once")
         self.assertNotEqual(ended.code, OK)

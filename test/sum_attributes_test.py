@@ -74,7 +74,7 @@ class Attributes(SumTest):
         self.rot()
         for algorithm in ("adler32", "md5"):  # also one that was not stored
             with self.subTest(algorithm=algorithm):
-                self.assertOneLine(self.weir("sum", "-a", algorithm, "--xattr", "write", "x"), MISMATCH, "x is not as its attributes say",
+                self.assertOneLine(self.weir("sum", "-a", algorithm, "--xattr", "write", "x"), MISMATCH, "x is not as in its attributes",
                                    "user.weir.sum", "--xattr replace")
                 self.assertEqual(self.stored(), before)
         self.assertEqual(self.assertEnds(self.weir("sum", "--json", "--xattr", "write", "x"), MISMATCH).json["files"][0]["status"], "mismatch")
@@ -135,7 +135,7 @@ class Attributes(SumTest):
                 self.assertEqual(ended.json["files"][0]["status"], "unverified")
                 self.assertIn("user.XrdCks.adler32", ended.err)
 
-    def test_read_takes_current_sums_and_says_that_nothing_was_read(self):
+    def test_read_takes_current_sums_and_gives_that_nothing_was_read(self):
         self.assertEnds(self.weir("sum", "--xattr", "write", "x"), OK)
         file = self.sums("--xattr", "read", "x")["x"]
         self.assertEqual((file["status"], file["read"], file["sums"]["adler32"]), ("unverified", "attribute", adler32(self.path.read_bytes())))

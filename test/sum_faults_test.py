@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""weir sum when something goes wrong: it prints nothing for what it could not read, and says so."""
+"""weir sum when something goes wrong: it prints nothing for what it could not read, and reports it."""
 import mmap
 import os
 import pathlib
@@ -158,7 +158,7 @@ class Faults(SumTest):
         other = self.write("other", b"other")
         self.assertIn("replaced", self.while_reading(lambda path: os.rename(other, path)))
 
-    def test_a_file_that_is_written_with_its_time_put_back(self):
+    def test_a_file_that_is_written_with_its_time_restored(self):
         def write(path):
             before = path.stat()
             with open(path, "r+b") as file:
@@ -195,7 +195,7 @@ class Faults(SumTest):
             return not_tested(self.id(), "a file system without a medium")
         self.assertEqual([(ended.code, ended.out) for ended in ends], [(CHANGED, "")] * 8, ends[0].err)
 
-    def test_only_what_somebody_may_write_to_is_written_back_before(self):
+    def test_only_what_may_be_written_to_is_written_back_before(self):
         """A file that was just written and closed is summed from the page cache, without waiting for its medium."""
         if not self.tool("strace"):
             return
@@ -223,7 +223,7 @@ class Faults(SumTest):
         self.assertEqual((process.returncode, out), (CHANGED, b""))
         self.assertIn(b"it grew", err)
 
-    def test_a_directory_and_a_file_that_vanish_meanwhile_are_said_and_the_rest_is_done(self):
+    def test_a_directory_and_a_file_that_vanish_meanwhile_are_reported_and_the_rest_is_done(self):
         for number in range(1100):  # more than are looked for ahead; the first hundred are read slowly
             self.write(f"d/a/f{number:04}", bytes(4096 if number < 100 else 0))
         self.write("d/y/x")
@@ -243,7 +243,7 @@ class Faults(SumTest):
             file.truncate((1 << 38) + 1)  # 256 GiB
         self.assertOneLine(self.weir("sum", "--blocks", "4KiB", "huge"), READ_ERROR, "huge", "67108865 blocks", "larger blocks")
 
-    def test_what_recursion_finds_and_cannot_read_is_skipped_and_said(self):
+    def test_what_recursion_finds_and_cannot_read_is_skipped_and_reported(self):
         self.write("d/file", b"x")
         os.mkfifo(self.folder / "d/fifo")
         with socket.socket(socket.AF_UNIX) as one:
@@ -344,7 +344,7 @@ class Faults(SumTest):
             self.assertEnds(self.weir("sum", "x", "-o", "out"), OK)
             self.assertEqual(out.stat().st_mode & 0o7777, mode)
 
-    def test_output_below_what_is_summed_is_left_out(self):
+    def test_output_below_what_is_summed_is_not_summed(self):
         for name in ("a", "b", "z"):
             self.write(f"d/{name}", b"abc")
         good = [f"ADLER32 (d/{name}) = 024d0127" for name in "abz"]
@@ -356,21 +356,21 @@ class Faults(SumTest):
                         self.write("d/out", before)
                     ended = self.assertEnds(self.weir("sum", "-r", *more, "d", "-o", "d/out"), OK)
                     self.assertEqual((self.folder / "d/out").read_text().splitlines(), good)
-                    self.assertEqual(ended.err.count("left out"), 1 if before else 0, ended.err)
+                    self.assertEqual(ended.err.count("not summed"), 1 if before else 0, ended.err)
                     self.assertNotIn(".weir-", ended.err)
                     self.assertEqual({path.name for path in (self.folder / "d").iterdir()}, {"a", "b", "z", "out"})
         with open(self.folder / "d/out", "wb") as out:
             ended = subprocess.run([PROGRAM, "sum", "-r", "--xattr", "write", "d"], cwd=self.folder, stdout=out, stderr=subprocess.PIPE, timeout=60)
-        self.assertEqual((ended.returncode, ended.stderr.count(b"d/out is where these sums go; it was left out")), (OK, 1), ended.stderr)
+        self.assertEqual((ended.returncode, ended.stderr.count(b"d/out is where these sums go; it was not summed")), (OK, 1), ended.stderr)
         self.assertEqual((self.folder / "d/out").read_text().splitlines(), good)
         self.assertEqual(os.listxattr(self.folder / "d/out"), [])
         # Another name of the same file, and a copy of an old manifest that is only a file.
         os.link(self.folder / "d/out", self.folder / "d/link")
         listed = self.assertEnds(self.weir("sum", "-r", "d", "-o", "d/link"), OK)
         self.assertEqual((self.folder / "d/link").read_text().splitlines(), good)
-        self.assertIn("left out", listed.err)
+        self.assertIn("not summed", listed.err)
 
-    def test_an_interrupt_leaves_what_is_done_and_says_so(self):
+    def test_an_interrupt_leaves_what_is_done_and_reports_it(self):
         for n in range(8):
             self.write(f"d/f{n}", bytes(MIB))
         self.write("out", b"what was there before\n")

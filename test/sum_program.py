@@ -62,7 +62,7 @@ class SumTest(ProgramTest):
         return {file["path"]: file for file in ended.json["files"]}
 
     def tool(self, name):
-        """Whether it is installed; says so loudly when it is not."""
+        """Whether it is installed; reports it loudly when it is not."""
         if shutil.which(name):
             return True
         not_tested(f"{self.id()} with {name}", "it is not installed")

@@ -44,7 +44,7 @@ class Sums(SumTest):
                 self.assertEqual(self.sums("-a", algorithms, "--blocks", "1MiB", "-j", jobs, "big")["big"], one)
         self.assertEqual(one["sums"]["adler32"], adler32(path.read_bytes()))
 
-    def test_names_come_in_order_whoever_is_ready_first(self):
+    def test_names_come_in_order_whichever_is_ready_first(self):
         names = [f"f{n:03}" for n in range(200)]
         for n, name in enumerate(names):
             self.write(f"d/{name}", b"x" * (300_000 if n % 7 == 0 else n))
@@ -83,7 +83,7 @@ class Sums(SumTest):
             b = (b + a) % 65521
         self.assertEqual(one["sums"]["adler32"], f"{b:04x}{a:04x}")
 
-    def test_direct_and_nocache_give_the_same_and_say_what_was_done(self):
+    def test_direct_and_nocache_give_the_same_and_report_what_was_done(self):
         data = random.Random(SEED).randbytes(5 * MIB + 123)
         path = self.write("x", data)
         os.sync()
@@ -123,12 +123,12 @@ class Sums(SumTest):
         with open(self.folder / "fifo", "wb") as fifo:  # it waits for more
             fifo.write(b"abc")
             fifo.flush()
-            threads = lambda: os.listdir(f"/proc/{process.pid}/task")  # whoever is idle waits while others work
+            threads = lambda: os.listdir(f"/proc/{process.pid}/task")  # idle threads wait while others work
             wait_until(lambda: len(threads()) > 1, "it has threads")
             for thread in threads():
                 wait_until(lambda: os.sched_getscheduler(int(thread)) == os.SCHED_IDLE, f"thread {thread} is idle")
                 if self.tool("ionice"):
-                    wait_until(lambda: self.outside("ionice", "-p", thread).out == "idle\n", f"thread {thread} reads when nobody else does")
+                    wait_until(lambda: self.outside("ionice", "-p", thread).out == "idle\n", f"thread {thread} reads when no other program does")
         out, err = process.communicate(timeout=300)
         self.assertEqual((process.returncode, out, err), (OK, b"ADLER32 (fifo) = 024d0127\n", b""))
 
@@ -180,7 +180,7 @@ class Ranges(SumTest):
         for text in ("x", "1:x", "-1:2", ":5", "", "1:2:3"):
             self.assertOneLine(self.weir("sum", f"--range={text}", "x"), USAGE, "--range")
 
-    def test_one_number_alone_says_neither_where_it_begins_nor_how_long_it_is(self):
+    def test_one_number_alone_gives_neither_where_it_begins_nor_how_long_it_is(self):
         self.assertOneLine(self.weir("sum", "--range", "5", "x"), USAGE, '"5" is not a range', "OFF:LEN", "OFF: ")
 
 
@@ -254,7 +254,7 @@ class Updates(SumTest):
 
     def test_changed_files_are_summed_anew_when_that_is_asked_for(self):
         ended = self.assertEnds(self.weir("sum", "--update", "replace", "-r", "d", "-o", "d/SUMS"), MISSING)
-        self.assertIn("d/b has other bytes than d/SUMS says; its sums were made anew\n", ended.err)
+        self.assertIn("d/b has other bytes than in d/SUMS; its sums were made anew\n", ended.err)
         self.assertIn("d/SUMS: 1 file added, 1 made anew, 1 not there, 0 not read\n", ended.err)
         os.unlink(self.folder / "d/b")
         files = self.checked("d/SUMS", code=MISSING)

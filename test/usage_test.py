@@ -63,7 +63,7 @@ class Usage(ProgramTest):
     def test_an_unknown_option_names_the_nearest(self):
         self.assertOneLine(run("verify", "--dept", "none", "."), 2, "unknown option --dept of weir verify; did you mean --depth?")
 
-    def test_an_unknown_option_is_told_before_what_is_missing(self):
+    def test_an_unknown_option_is_reported_before_what_is_missing(self):
         self.assertOneLine(run("show", "--evnt", "3"), 2, "unknown option --evnt of weir show; did you mean --event?")
 
     def test_an_unknown_option_with_a_value_is_named_without_it(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `weir verify` says of a recorder's directory is what a script acts on: 0 only when all that was acknowledged is there."""
+"""A script acts on the result of `weir verify` for a recorder's directory: 0 only when all that was acknowledged is there."""
 import shutil
 import struct
 
@@ -29,7 +29,7 @@ class Verdicts(ProgramTest):
     def test_an_open_file_that_was_removed_is_damage(self):
         self.record(crash=True)
         victim = max(self.directory.glob("*0001.writing"), key=lambda file: file.stat().st_size)
-        self.assertEnds(run("verify", self.directory), 0)  # open files are left out, and said
+        self.assertEnds(run("verify", self.directory), 0)  # open files are not verified, and that is reported
         victim.unlink()
         damaged = self.assertEnds(run("verify", "--json", self.directory), 1).json["bad"]
         self.assertEqual([each["path"] for each in damaged], [str(victim)])
@@ -44,7 +44,7 @@ class Verdicts(ProgramTest):
         for journal in self.directory.glob("weir.journal.*"):
             journal.write_bytes(b"")
         with RecorderProcess(self.folder, self.directory) as recorder:
-            recorder.said("ALARM acknowledged events in doubt")
+            recorder.printed("ALARM acknowledged events in doubt")
             self.assertEnds(recorder.stop(), 0)
         missing = self.assertEnds(run("verify", "--json", self.directory), 1).json["bad"]
         self.assertIn(str(victim.with_suffix(".data")), [each["path"] for each in missing])

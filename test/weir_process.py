@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that run while a test does something else: recorders, senders, and what they said so far.
+"""Programs that run while a test does something else: recorders, senders, and what they printed so far.
 
-What they print goes to files, so that a program that says much never waits for the test to read it.
+What they print goes to files, so that a program that prints much never waits for the test to read it.
 """
 import http.client
 import json
@@ -57,16 +57,16 @@ class Process:
     def running(self):
         return self.process.poll() is None
 
-    def said(self, pattern, seconds=SLOW):
-        """The match of `pattern` in what it said on stderr, once it is there."""
+    def printed(self, pattern, seconds=SLOW):
+        """The match of `pattern` in what it printed on stderr, once it is there."""
         def look():
             found = re.search(pattern, self.err)
             if not found and not self.running():
                 found = re.search(pattern, self.err)
                 if not found:
-                    raise AssertionError(f"ended with {self.process.returncode} without saying {pattern!r}: {self.err}")
+                    raise AssertionError(f"ended with {self.process.returncode} without printing {pattern!r}: {self.err}")
             return found
-        return wait_until(look, f"{pattern!r} on stderr of process {self.pid}, which said: {self.err}", seconds)
+        return wait_until(look, f"{pattern!r} on stderr of process {self.pid}, which printed: {self.err}", seconds)
 
     def signal(self, number):
         self.process.send_signal(number)
@@ -77,7 +77,7 @@ class Process:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-            raise AssertionError(f"process {self.pid} did not end within {seconds:g} s; it said: {self.err}") from None
+            raise AssertionError(f"process {self.pid} did not end within {seconds:g} s; it printed: {self.err}") from None
         return Ended(code, self.out_path.read_text(), self.err)
 
     def stop(self, seconds=SLOW):
@@ -112,7 +112,7 @@ class RecorderProcess(Process):
         super().__init__(folder, "record", "--listen", f"127.0.0.1:{port or free_port()}", "--dir", directory, "--create", "--run", run, "--json",
                          *arguments, prefix=prefix)
         try:
-            self.port = int(self.said(r"listening on port (\d+)").group(1))
+            self.port = int(self.printed(r"listening on port (\d+)").group(1))
         except AssertionError:
             self.__exit__()
             raise
@@ -136,7 +136,7 @@ class SenderProcess(Process):
         super().__init__(folder, "send", "--to", f"127.0.0.1:{port}", "--run", run, "--json", *arguments)
 
     def report(self, seconds=SLOW):
-        """What it says at its end."""
+        """What it prints at its end."""
         ended = self.wait(seconds)
         if ended.code != 0:
             raise AssertionError(f"the sender failed: {ended!r}")
@@ -144,11 +144,11 @@ class SenderProcess(Process):
 
 
 def main_without(what, needs_recorded_events=False):
-    """Runs the tests. When they pass although something was left out, ctest shows that: it is not said in silence."""
+    """Runs the tests. When they pass although something was skipped, ctest shows that."""
     try:
         weir_program.main(needs_recorded_events)
     except SystemExit as end:
-        missing = [what] * bool(what) + python_venv.left_out
+        missing = [what] * bool(what) + python_venv.skipped
         if end.code or not missing:
             raise
         for each in missing:

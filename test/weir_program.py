@@ -18,7 +18,7 @@ SKIPPED = 77  # ctest shows such a test as skipped
 
 
 class Ended:
-    """What a run of the program left: exit code, stdout and stderr."""
+    """The result of a run of the program: exit code, stdout and stderr."""
 
     def __init__(self, code, out, err):
         self.code, self.out, self.err = code, out, err
@@ -39,7 +39,7 @@ def run(*arguments, binary=False, timeout=60, **more):
 
 
 def sanitized():
-    """Sanitizers keep shadows of all memory: what is resident says nothing then."""
+    """Sanitizers keep shadows of all memory: what is resident means nothing then."""
     program = pathlib.Path(PROGRAM).read_bytes()
     return b"__asan_init" in program or b"__tsan_init" in program
 
@@ -51,14 +51,14 @@ class Recorder:
         self.process = subprocess.Popen(
             [PROGRAM, "record", "--listen", "127.0.0.1:0", "--dir", str(directory), "--create", "--run", str(run_number), "--json",
              *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.said = []
-        for line in self.process.stderr:  # it says where it listens, or ends
-            self.said.append(line)
+        self.printed = []
+        for line in self.process.stderr:  # it prints where it listens, or ends
+            self.printed.append(line)
             found = re.search(r"listening on port (\d+)", line)
             if found:
                 self.address = f"127.0.0.1:{found.group(1)}"
                 return
-        raise AssertionError(f"the recorder did not start: {''.join(self.said)}")
+        raise AssertionError(f"the recorder did not start: {''.join(self.printed)}")
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
@@ -70,7 +70,7 @@ class Recorder:
 
     def _end(self):
         out, err = self.process.communicate(timeout=60)
-        return Ended(self.process.returncode, out, "".join(self.said) + err)
+        return Ended(self.process.returncode, out, "".join(self.printed) + err)
 
     def __enter__(self):
         return self

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine that computes wrong sums: it is found, said, and nothing is printed or stored."""
+"""A machine that computes wrong sums: it is found, reported, and nothing is printed or stored."""
 import os
 
 import weir_program
@@ -33,7 +33,7 @@ class CrossCheck(SumTest):
         for name, data in self.data.items():
             self.write(name, data)
 
-    def test_without_it_nobody_sees_the_wrong_sum(self):
+    def test_without_it_nothing_shows_the_wrong_sum(self):
         # --direct: of cached files md5 is made in sessions, which are right here.
         sums = self.sums("-a", "md5", "--direct", *self.data, env=self.wrong("rarely"))
         self.assertEqual([sums[name]["sums"]["md5"] == md5(data) for name, data in self.data.items()], [True, False, True])

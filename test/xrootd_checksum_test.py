@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a stock XRootD server says of a file that it cannot read: with its own checksum manager, and with weir's above it."""
+"""The answer of a stock XRootD server for a file that it cannot read: with its own checksum manager, and with weir's above it."""
 import os
 import pathlib
 import shutil
@@ -44,18 +44,18 @@ class AFileThatCannotBeRead(unittest.TestCase):
         self.assertFalse(stored)
         self.assertRegex(log, r"weir-xrdcks: cannot sum /bad at offset \d+: Input/output error; no sum was made")
 
-    def test_has_no_sum_whoever_computes_it(self):
+    def test_has_no_sum_whichever_program_computes_it(self):
         with BtrfsImage(self.folder) as image:
             answer, stored, _ = self.answers([f"ofs.ckslib adler32 {self.plugin}", f"ofs.ckslib ++ {self.plugin}"], image)
         self.assertNotEqual(answer.returncode, 0, answer.stdout)
         self.assertFalse(stored)
 
     def test_has_a_sum_of_something_else_without_it(self):
-        """The reason for the manager (docs/bindings/xrootd.md). A server that does better is said."""
+        """The reason for the manager (docs/bindings/xrootd.md). A server that does better is reported."""
         with BtrfsImage(self.folder) as image:
             answer, stored, _ = self.answers([], image)
             if answer.returncode != 0:
-                return not_tested("what the document says of the stock server", "this one does not answer")
+                return not_tested("what the document states of the stock server", "this one does not answer")
             self.assertNotEqual(answer.stdout.split(), ["adler32", f"{zlib.adler32(image.data):08x}"])
             self.assertTrue(stored)
 

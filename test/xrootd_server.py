@@ -91,7 +91,7 @@ class XrootdServer:
                               text=True, timeout=120, env={**os.environ, **QUICK})
 
     def query(self, path):
-        """What the server says of the stored bytes: its adler32, without what it may have kept."""
+        """The server's sum of the stored bytes: its adler32, without what it may have kept."""
         return self.xrdfs("query", "checksum", f"/{path}?cks.type=adler32").stdout.split()[1]
 
     def names(self):

@@ -51,7 +51,7 @@ struct Unknown {
     std::string text;
 };
 
-/// What the parser could not place, from the outermost command inwards. It would rather say what is
+/// What the parser could not place, from the outermost command inwards. The parser's own error is what is
 /// missing, which is often only the same mistake seen from the other side: --lisetn for --listen.
 std::optional<Unknown> unknown_word(const CLI::App& root) {
     for (const auto* command = &root;; command = command->get_subcommands().front()) {
@@ -134,13 +134,13 @@ std::optional<int> parse(CLI::App& root, int argc, char** argv) {
 void complain(std::string_view command, std::string_view text) {
     flush_output();  // what was printed before stands before
     const auto line = fmt::format("{}: {}\n", command, printable(text));
-    std::fwrite(line.data(), 1, line.size(), stderr);  // where that fails there is nobody to tell
+    std::fwrite(line.data(), 1, line.size(), stderr);  // where that fails there is no other place for it
 }
 
-bool output_arrived_or_said(std::string_view command) {
+bool output_arrived_or_reported(std::string_view command) {
     if (output_arrived()) return true;
-    static bool said = false;
-    if (!std::exchange(said, true)) complain(command, Error{Errc::io, errno, "cannot write to stdout"}.message());
+    static bool reported = false;
+    if (!std::exchange(reported, true)) complain(command, Error{Errc::io, errno, "cannot write to stdout"}.message());
     return false;
 }
 

@@ -44,7 +44,7 @@ namespace weir::app {
 /// What main runs; its result is the exit code.
 using Command = std::function<int()>;
 
-// Every command ends with one of these; its page says what they mean there.
+// Every command ends with one of these; its page defines what they mean there.
 inline constexpr int exit_good = 0;
 inline constexpr int exit_bad = 1;      // done, and the answer is bad; or it could not be done
 inline constexpr int exit_usage = 2;    // the command line has to change
@@ -75,8 +75,8 @@ inline constexpr const char* more_options = "more";
 [[nodiscard]] int fail_usage(std::string_view command, std::string_view text);
 /// The same for a thing that is not there; exit_missing.
 [[nodiscard]] int fail_missing(std::string_view command, std::string_view text);
-/// What was printed has arrived. If not, it is said, by whoever asks first.
-[[nodiscard]] bool output_arrived_or_said(std::string_view command);
+/// What was printed has arrived. If not, that is reported, by the first call.
+[[nodiscard]] bool output_arrived_or_reported(std::string_view command);
 /// One line on stderr, "weir ls: <text>", control characters made visible.
 void complain(std::string_view command, std::string_view text);
 
@@ -85,7 +85,7 @@ void complain(std::string_view command, std::string_view text);
 template <class T>
 concept IntegerValue = std::integral<T> && !std::same_as<T, bool>;
 
-/// Decimal digits only; the text says which numbers are possible.
+/// Decimal digits only; the error gives the numbers that are possible.
 template <IntegerValue T>
 [[nodiscard]] Result<> read_value(std::string_view text, T& to) {
     T value{};
@@ -175,7 +175,7 @@ template <class T>
 inline constexpr bool is_list<std::vector<T>> = true;
 
 /// An option ("-j,--jobs") or a position ("dir") bound to `target`, which outlives the parser; its value
-/// now is the default. `value_name` stands for the value in the help and says its unit: "N", "SIZE",
+/// now is the default. `value_name` stands for the value in the help and names its unit: "N", "SIZE",
 /// "H:P". A value that does not fit is a usage error in the words of read_value.
 template <class T>
 CLI::Option& add_value(CLI::App& command, const std::string& names, T& target, const std::string& value_name,
@@ -183,7 +183,7 @@ CLI::Option& add_value(CLI::App& command, const std::string& names, T& target, c
     auto* option = command.add_option(
         names,
         [&target, name = names.substr(names.find(',') + 1)](const std::vector<std::string>& texts) {
-            if constexpr (is_list<T>) target.clear();  // what the user says replaces the default
+            if constexpr (is_list<T>) target.clear();  // the values of the user replace the default
             for (const auto& text : texts) {
                 if (auto read = read_value(text, target); !read) throw CLI::ValidationError(name, read.error().context);
             }
@@ -210,7 +210,7 @@ struct ChoiceOfTarget<std::optional<T>> {
 template <class T>
 using ChoiceOf = typename ChoiceOfTarget<T>::type;
 
-/// An option whose value is one of a few words, in capitals or not.
+/// An option with one of a few words as its value, in capitals or not.
 template <class T>
 CLI::Option& add_choice(CLI::App& command, const std::string& names, T& target,
                         std::vector<std::pair<std::string, ChoiceOf<T>>> choices, const std::string& help) {

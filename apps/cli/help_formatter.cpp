@@ -132,10 +132,10 @@ std::string HelpFormatter::help_of(const CLI::App& app, CLI::AppFormatMode mode)
     if (by_itself) {
         text += usage_of(app) + "\n";
         if (commands)
-            text += fmt::format("       {0} COMMAND [options]   ({0} COMMAND --help says more)\n", full_name(app));
+            text += fmt::format("       {0} COMMAND [options]   ({0} COMMAND --help shows more)\n", full_name(app));
         text += "\n" + options_of(app, mode);
     } else {
-        text += fmt::format("usage: {0} COMMAND [options]   ({0} COMMAND --help says more)\n\n", full_name(app));
+        text += fmt::format("usage: {0} COMMAND [options]   ({0} COMMAND --help shows more)\n\n", full_name(app));
     }
     if (commands) text += commands_of(app);
     if (!app.get_footer().empty()) text += fmt::format("\nexample: {}\n", app.get_footer());

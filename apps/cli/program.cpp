@@ -33,7 +33,7 @@ int run_program(std::span<const KnownCommand> commands, int argc, char** argv) {
 
         const auto ended = parse(weir, argc, argv);
         const int code = ended ? *ended : chosen();
-        if (output_arrived_or_said("weir")) return code;
+        if (output_arrived_or_reported("weir")) return code;
         return code == exit_good ? exit_bad : code;
     } catch (const std::exception& error) {
         complain("weir", error.what());

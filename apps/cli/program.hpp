@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program of commands, from its command line to its exit code. There are two: the one that is started, with the
-// commands that need little, and the whole one, which takes over for all others (main.cpp says why).
+// commands that need little, and the whole one, which takes over for all others (main.cpp has the reason).
 #pragma once
 
 #include <span>

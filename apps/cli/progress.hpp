@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line on a terminal that says how far the work is, at what rate, and how long it will still take.
+// One line on a terminal that shows how far the work is, at what rate, and how long it will still take.
 // On stderr only, so that stdout stays clean; nothing at all when stderr is not a terminal.
 #pragma once
 

@@ -27,7 +27,7 @@ Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& argumen
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     sigset_t none;
-    sigemptyset(&none);  // our threads block signals that the child should hear
+    sigemptyset(&none);  // our threads block signals that the child should receive
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
     std::vector<char*> pointers;

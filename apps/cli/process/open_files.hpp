@@ -6,8 +6,8 @@
 
 namespace weir::app {
 
-/// Raises this process's own limit as far as it may, and says what it is then. Where that is not enough, opening says
-/// so.
+/// Raises this process's own limit as far as it may, and returns what it is then. Where that is not enough, opening a
+/// file reports it.
 std::uint64_t allow_open_files(std::uint64_t wanted);
 
 }  // namespace weir::app

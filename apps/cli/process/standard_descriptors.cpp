@@ -11,7 +11,7 @@ namespace weir::app {
 void open_standard_descriptors() noexcept {
     for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
         if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
-        // The lowest free descriptor is this one. It is open for the direction in which nobody uses it.
+        // The lowest free descriptor is this one. It is open for the direction that is not used.
         static_cast<void>(::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY));
     }
 }

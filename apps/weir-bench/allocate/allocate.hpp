@@ -18,7 +18,7 @@ struct AllocateBenchOptions {
     std::vector<unsigned> threads;        // of the private pattern; empty: 1, 2, 4, ... and all processors
     std::size_t repetitions = 5;
     std::chrono::milliseconds time{500};  // of one run of a point
-    std::uint32_t seconds = 60;           // of the run whose memory is watched; 0: none
+    std::uint32_t seconds = 60;           // of the run that watches memory; 0: none
     Bytes memory_max = 2_GiB;             // a run ends there: what leaks would go on
     bool quick = false;                   // short runs, in seconds
     std::string worker;                   // the pattern; this process is a worker

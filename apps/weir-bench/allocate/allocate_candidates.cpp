@@ -54,7 +54,7 @@ const AllocateCandidate* allocate_candidate(std::string_view name) {
 
 std::optional<std::string> installed_of(const std::vector<std::string>& files) {
     for (const auto& file : files) {
-        // Opening an allocator in this process could change it; what the linker says of it to another one does not.
+        // Opening an allocator in this process could change it; loading it into another one does not.
         auto tried = ChildProcess::start({"sh", "-c", R"(LD_PRELOAD=$0 exec env true 2>&1 >/dev/null)", file}, true);
         if (!tried) return std::nullopt;
         if (const auto status = tried->wait(); status.exit_code == 0 && status.output.empty()) return file;

@@ -75,7 +75,7 @@ void print_throughput(const std::vector<BenchRow>& rows) {
             counted_least * 100);
 }
 
-/// How far the cores were apart that handed events over: it tells apart what otherwise looks like noise.
+/// How far the cores were apart that handed events over: it explains what otherwise looks like noise.
 void print_trips(const std::vector<BenchRow>& rows) {
     std::vector<double> trips, low, high;
     for (const auto& row : rows) {

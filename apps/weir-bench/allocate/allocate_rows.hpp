@@ -32,7 +32,7 @@ struct MemorySpan {
 };
 [[nodiscard]] MemorySpan memory_span(const std::vector<MemoryAt>& memory);
 
-/// a / b round by round; rounds in which one of them was not measured are left out.
+/// a / b round by round; rounds in which one of them was not measured are omitted.
 [[nodiscard]] Spread ratio_of(const std::vector<AllocateReport>& a, const std::vector<AllocateReport>& b);
 
 [[nodiscard]] std::vector<BenchRow> allocate_rows(const AllocateRuns& runs);

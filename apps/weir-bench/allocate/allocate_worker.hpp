@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One run of `weir bench allocate`: one allocator, one pattern, in a process of its own, so that nobody's memory or
-// threads are in another's way. The program starts itself again, and reads what the worker prints.
+// One run of `weir bench allocate`: one allocator, one pattern, in a process of its own, so that no other memory or
+// threads are in its way. The program starts itself again, and reads what the worker prints.
 #pragma once
 
 #include <boost/json.hpp>
@@ -16,7 +16,7 @@ namespace weir::app {
 inline constexpr const char* pattern_private = "private";
 inline constexpr const char* pattern_passed = "producer-consumer";
 
-/// What the worker says about its run.
+/// The worker's report of its run.
 struct AllocateReport {
     Spread rate;                // operations/s over the batches that count; runs: how many those were
     std::uint64_t batches = 0;  // of all

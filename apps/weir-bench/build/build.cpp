@@ -171,7 +171,7 @@ private:
             run.farm.datagram_max = 1472;
             run.shaping = shaping;
             run.events_in_hand = 16;
-            run.window = Bytes{192 << 10};  // what the line's queue holds, and some that is on its way
+            run.window = Bytes{192 << 10};  // what the line's queue holds, and some in flight
             auto parameters = named(run);
             parameters["line"] = "1 Gbit/s";
             parameters["shaping"] = shaping;

@@ -20,7 +20,7 @@ double value(const BenchRow& row, const char* parameter) {
     return found == row.parameters.end() ? 0 : found->value().to_number<double>();
 }
 
-/// What tells this row from the others of its series.
+/// What distinguishes this row from the others of its series.
 std::string what(const BenchRow& row) {
     std::string line = fmt::format("{:>5.0f} x {:>5.0f} B", value(row, "sources"), value(row, "fragment"));
     if (row.name == "size") line += fmt::format(", frames of {:.0f}", value(row, "datagram"));

@@ -36,7 +36,7 @@ double process_seconds() {
 }
 
 /// Built events are final at once, and gone.
-class Discard final : public building::BuiltSink {
+class FinalAtOnce final : public building::BuiltSink {
 public:
     bool take(std::unique_ptr<building::BuiltEvent>& event) override {
         done.push_back({std::move(event->ticket), event->robs_lost > 0});
@@ -46,7 +46,7 @@ public:
     std::vector<std::pair<wire::EventTicket, bool>> done;
 };
 
-/// A filter that takes everything and says so at once.
+/// A filter that takes and acknowledges everything at once.
 class TakesAll final : public delivery::EventSink {
 public:
     std::optional<delivery::Refusal> hello(delivery::SessionId, const wire::Hello&) override { return std::nullopt; }
@@ -59,7 +59,7 @@ public:
     delivery::Receiver* receiver = nullptr;
 };
 
-/// To the DFM, which takes all that is posted; requests go out as they are.
+/// To the DFM, which takes all reliable messages; requests go out as they are.
 class ToDfm final : public messaging::MessageSender {
 public:
     explicit ToDfm(messaging::MessageSender& others) : others_(others) {}
@@ -87,9 +87,9 @@ public:
     }
     void on_peer(wire::StationId, messaging::PeerChange, SteadyTime) override {}
     std::optional<SteadyTime> step(SteadyTime now) override {
-        for (auto& [ticket, incomplete] : discard_.done)
+        for (auto& [ticket, incomplete] : sink_.done)
             builder_.ended(ticket, incomplete, wire::EventOutcome::stored, "");
-        discard_.done.clear();
+        sink_.done.clear();
         if (output_) {
             for (const auto& event : output_->take_ended())
                 builder_.ended(event.ticket, event.incomplete, event.outcome, event.reason);
@@ -114,7 +114,7 @@ public:
 
 private:
     building::BuiltSink& sink(const BuildRun& run) {
-        if (!run.output) return discard_;
+        if (!run.output) return sink_;
         output_ = std::make_unique<building::DeliveryOutput>(
             building::DeliveryOutputOptions{
                 .name = "sfi",
@@ -158,7 +158,7 @@ private:
 
     const BuildRun& run_;
     messaging::MessageLoop& loop_;
-    Discard discard_;
+    FinalAtOnce sink_;
     std::unique_ptr<building::DeliveryOutput> output_;
     ToDfm messages_;
     building::Builder builder_;

@@ -38,7 +38,7 @@ struct BuildResult {
 
 /// A real builder at work.
 [[nodiscard]] Result<BuildResult> run_builder(const BuildRun& run);
-/// The same requests and answers through the same kind of socket, and nobody looks at them: the limit.
+/// The same requests and answers through the same kind of socket, and they are not looked at: the limit.
 [[nodiscard]] Result<BuildResult> run_sockets(const BuildRun& run);
 /// Bytes through one TCP connection on this machine.
 [[nodiscard]] Result<BuildResult> run_tcp(std::chrono::milliseconds duration, std::size_t block);

@@ -91,7 +91,7 @@ void add_libdeflate(Candidates& to, const PeerLibrary& deflate) {
                [run](ConstData data) -> std::uint64_t { return run(0, data.data(), data.size()); });
 }
 
-/// ISA-L leaves the upper halves of vector registers in use, and whatever runs next pays for it (170 ns a call on
+/// ISA-L leaves the upper halves of vector registers in use, and the next code pays for it (170 ns a call on
 /// Emerald Rapids, where a program is compiled for any x86-64). They are cleared, so that each is measured for itself.
 template <class Sum>
 Sum tidied(Sum sum, bool has_upper_halves) {

@@ -31,7 +31,7 @@ struct PeerFile {
     std::string name, file;
 };
 
-/// Of every algorithm ours first (adler32 and the CRCs through the C interface, as everybody calls them), then the
+/// Of every algorithm ours first (adler32 and the CRCs through the C interface, as users call them), then the
 /// peers that are installed or given. Errc::usage for a name that is none of zlib, zlib-ng, libdeflate, isa-l, xxhash,
 /// openssl, and for a file that cannot be loaded or has none of the functions.
 [[nodiscard]] Result<std::vector<SumCandidate>> sum_candidates(const std::vector<PeerFile>& given = {});

@@ -15,7 +15,7 @@ namespace weir::app {
     return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-/// Keeps the compiler from leaving out what computed `value`.
+/// Keeps the compiler from removing the computation of `value`.
 template <class Value>
 inline void keep(Value& value) noexcept {
     asm volatile("" : "+r,m"(value) : : "memory");

@@ -28,7 +28,7 @@ struct Visit {
     std::size_t batches = 20;
     double seconds = 0.0003;  // of a batch, about
     std::size_t place = 0;    // in memory
-    bool copies = true;       // on the processors that `threads` leaves
+    bool copies = true;       // on the processors without a thread
     std::vector<int> cpus;    // where threads are placed, in this order; the copies behind them
 };
 
@@ -59,7 +59,7 @@ private:
     alignas(64) std::atomic<std::uint64_t> arrived_{0};  // partner: itself
 };
 
-/// Processes that do the job over and over, one for every `threads` processors left.
+/// Processes that do the job over and over, one for every `threads` remaining processors.
 class Copies {
 public:
     Copies(const Job& job, unsigned threads, const std::vector<int>& cpus) {

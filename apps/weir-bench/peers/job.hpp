@@ -15,7 +15,7 @@
 
 namespace weir::jobs {
 
-/// The compiler must believe that somebody else looks at `value`, and changes it.
+/// The compiler must assume that other code reads `value`, and changes it.
 template <class Value>
 inline void seen(Value& value) {
     asm volatile("" : : "r"(&value) : "memory");

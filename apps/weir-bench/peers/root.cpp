@@ -27,8 +27,8 @@ namespace weir_bench_root {
 
 using namespace weir::jobs;
 
-/// ROOT before root-project/root#6062: every streamed object stored a flag that all threads share. Put back where each
-/// element passes; an emulation, as the flag does not share its line with what else a TClass has.
+/// ROOT before root-project/root#6062: every streamed object stored a flag that all threads share. Stored again where
+/// each element passes; an emulation, as the flag does not share its line with what else a TClass has.
 alignas(64) std::atomic<bool> version_used{false};
 class OldBuffer : public TBufferFile {
 public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When threads ran beside each other. A batch of several threads says something about them together only where their
+// When threads ran beside each other. A batch of several threads is a measurement of them together only where their
 // time windows overlap: with a neighbour on the machine one of them may run first and the other after it, and what
 // fights over a cache line then looks as if it scaled. So batches below `overlap_min` do not count.
 //

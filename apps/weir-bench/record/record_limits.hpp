@@ -17,7 +17,7 @@
 
 namespace weir::app {
 
-/// Takes events and forgets them: the limit of receiving.
+/// Takes events and stores nothing: the limit of receiving.
 class DiscardSink final : public delivery::EventSink {
 public:
     void connect(delivery::Receiver& receiver) { receiver_ = &receiver; }
@@ -40,7 +40,7 @@ public:
 
     /// Copies the bytes behind what is there, from any thread; waits for memory. False after a failed write.
     bool append(ConstData bytes);
-    /// Writes what is left and waits for all of it.
+    /// Writes the rest and waits for all of it.
     [[nodiscard]] Result<> finish();
 
     void written(std::uint64_t offset, ConstData data, Result<> result) noexcept override;

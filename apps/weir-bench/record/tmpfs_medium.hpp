@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tmpfs of our own for measurements, whose pages were touched before. On a virtual machine the first
+// A tmpfs of our own for measurements, with pages that were touched before. On a virtual machine the first
 // touch of a page is a fault in the host, dearer than the write itself, and freed pages go back to the
 // host within seconds; so pages that are not in use are held by a reserve file, which shrinks while a
 // measurement fills other files and grows again after it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A partition for measuring a processing unit: supervisor and unit as they are, around them a readout whose data come a
-// given time after they were asked for, and a DFM that has room for everything.
+// A partition for measuring a processing unit: supervisor and unit as they are, around them a readout with data that
+// come a given time after they were asked for, and a DFM that has room for everything.
 #pragma once
 
 #include <chrono>

@@ -68,14 +68,14 @@ std::string last_line(const fs::path& file) {
     return last;
 }
 
-/// What a peer prints belongs to it; its last line says why it did not come up.
+/// What a peer prints belongs to it; its last line has the reason why it did not come up.
 Result<JobProcess> start_peer(const std::vector<std::string>& arguments, const fs::path& folder,
                               std::chrono::seconds patience) {
     const auto log = folder / (fs::path(arguments.front()).filename().native() + ".log");
     auto process = JobProcess::start(arguments, log, patience);
     if (process) return process;
-    const auto said = last_line(log);
-    return fail(process.error().code, process.error().message() + (said.empty() ? "" : fmt::format(" ({})", said)));
+    const auto reason = last_line(log);
+    return fail(process.error().code, process.error().message() + (reason.empty() ? "" : fmt::format(" ({})", reason)));
 }
 
 /// The wire is the same, so the bytes have to be.

@@ -110,14 +110,14 @@ std::vector<BenchRow> serialize_rows(const SerializePoints& points) {
     for (const auto& point : points) {
         if (point.best() <= 0) continue;
         const auto parameters = [&] {
-            const auto says = [&](const char* word) { return point.candidate.find(word) != std::string::npos; };
+            const auto has_word = [&](const char* word) { return point.candidate.find(word) != std::string::npos; };
             boost::json::value items(boost::json::string_view(point.subject));
             if (point.subject != "event") items = std::stoi(point.subject);
             return boost::json::object{{"candidate", point.candidate},
                                        {"items", items},
-                                       {"layout", says("member-wise")   ? "member-wise"
-                                                  : says("object-wise") ? "object-wise"
-                                                                        : "its own"},
+                                       {"layout", has_word("member-wise")   ? "member-wise"
+                                                  : has_word("object-wise") ? "object-wise"
+                                                                            : "its own"},
                                        {"direction", point.way()},
                                        {"threads", point.threads}};
         };

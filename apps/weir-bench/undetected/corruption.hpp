@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes wrong with data on its way, as patterns that can be applied to any data: swapped and stuck lanes
-// of a bus, lost and displaced blocks, flipped bits. For `weir bench undetected`.
+// What goes wrong with data between memory and disk, as patterns that can be applied to any data: swapped and stuck
+// lanes of a bus, lost and displaced blocks, flipped bits. For `weir bench undetected`.
 #pragma once
 
 #include <cstddef>

@@ -197,7 +197,7 @@ std::string figure(const std::vector<Cell>& cells) {
 
 int run_bench_undetected(const UndetectedBenchOptions& options) {
     if (options.trials < 100) {
-        fmt::print(stderr, "weir bench: --trials must be 100 at least, or the fractions say nothing\n");
+        fmt::print(stderr, "weir bench: --trials must be 100 at least, or the fractions mean nothing\n");
         return 2;
     }
     std::vector<Cell> cells;

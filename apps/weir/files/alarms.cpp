@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weir alarms`: what a recorder, or the hand-off beside it, raised and nobody has acknowledged yet. Asks the station
+// `weir alarms`: what a recorder, or the hand-off beside it, raised and is not acknowledged yet. Asks the station
 // that runs, else reads its file.
 #include <fmt/chrono.h>
 #include <pwd.h>
@@ -114,7 +114,7 @@ int run_acknowledge(std::span<const Station> stations, const Options& options) {
     return exit_good;
 }
 
-/// What the station says when it runs, else what its file says.
+/// The alarms of the station when it runs, else those in its file.
 Result<> look(Station& station) {
     auto asked = WEIR_TRY(service::ask_alarms(station.place));
     station.running = asked.has_value();

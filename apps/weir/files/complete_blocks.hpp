@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which lumi blocks of streams are complete when the recorders of a run have catalogues of their own: each catalogue
 // knows only its recorders, so all of them are asked. A recorder that has had nothing of a block has no row of it; its
-// run says how far it is.
+// row of the run has how far it is.
 #pragma once
 
 #include <map>

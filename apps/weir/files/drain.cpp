@@ -31,7 +31,7 @@ struct Options {
     bool json = false;
 };
 
-/// Where the recorder keeps its catalogue: said, or the first of the directories that has one.
+/// Where the recorder keeps its catalogue: as given, or the first of the directories that has one.
 Result<fs::path> find_catalogue(const Options& options) {
     std::vector<fs::path> places{options.volume};
     places.insert(places.end(), options.targets.begin(), options.targets.end());
@@ -51,7 +51,7 @@ void print_report(const Options& options, const recovery::DrainResult& result, d
           seconds, gb_per_s(result.bytes, seconds));
     if (result.open > 0)
         print(
-            "{} open there: a recorder writes them, or died (weir recover); leave the directory out of its --dir, then "
+            "{} open there: a recorder writes them, or died (weir recover); remove the directory from its --dir, then "
             "drain again\n",
             counted(result.open, "file is", "files are"));
     if (result.unknown > 0)

@@ -8,7 +8,7 @@
 
 namespace weir::app {
 
-/// Closes what an earlier recorder left open in these directories and reports it. The exit code.
+/// Closes the files that an earlier recorder had open in these directories and reports it. The exit code.
 [[nodiscard]] int recover_directories_of(const std::vector<std::filesystem::path>& directories,
                                          const std::string& recorder, const std::string& catalogue, bool json);
 

@@ -120,17 +120,18 @@ void print_report(const VerifyPlan& plan, const Verdict& verdict, bool by_run) {
     if (by_run) print_ledgers(plan.ledgers());
     for (const auto& note : plan.notes()) print("note: {}\n", printable(note));
     for (const auto& reason : plan.empty()) print("note: {}\n", printable(reason));
-    const auto& left_out = plan.left_out();
-    if (left_out.open > 0)
+    const auto& not_verified = plan.not_verified();
+    if (not_verified.open > 0)
         print("not verified: {} open; they are being written, or their recorder died (weir recover)\n",
-              counted(left_out.open, "file"));
+              counted(not_verified.open, "file"));
     for (const auto& path : verdict.released) print("released: {}\n", printable(path.native()));
     if (const auto held = plan.quarantined().size() - verdict.released.size(); held > 0)
         print(
-            "{} of these in quarantine; the lines above say what is damaged, the alarms why, and --release lets go "
-            "what is good\n",
+            "{} of these in quarantine; the lines above name the damage, the alarms the cause, and --release releases "
+            "those that are good\n",
             counted(held, "file is", "files are"));
-    if (left_out.deleted > 0) print("not verified: {} deleted after transfer\n", counted(left_out.deleted, "file"));
+    if (not_verified.deleted > 0)
+        print("not verified: {} deleted after transfer\n", counted(not_verified.deleted, "file"));
     if (verdict.without_index > 0)
         print("{} without a whole index: structure and the checksums inside the events only\n",
               counted(verdict.without_index, "file"));
@@ -163,20 +164,21 @@ json::object json_of(const VerifyPlan& plan, const Verdict& verdict) {
     for (const auto& reason : plan.empty()) notes.emplace_back(json_text(reason));
     json::array released;
     for (const auto& path : verdict.released) released.emplace_back(json_text(path.native()));
-    return {{"files", verdict.files},
-            {"ok", verdict.good},
-            {"bad", json_of(verdict.damages)},
-            {"malformed", json_of(verdict.malformed)},
-            {"events", verdict.events},
-            {"without_index", verdict.without_index},
-            {"not_verified", json::object{{"open", plan.left_out().open}, {"deleted", plan.left_out().deleted}}},
-            {"quarantined", plan.quarantined().size() - verdict.released.size()},
-            {"released", std::move(released)},
-            {"ledgers", json_of(plan.ledgers())},
-            {"notes", std::move(notes)},
-            {"bytes", verdict.bytes},
-            {"seconds", verdict.seconds},
-            {"gb_per_s", gb_per_s(verdict.bytes, verdict.seconds)}};
+    return {
+        {"files", verdict.files},
+        {"ok", verdict.good},
+        {"bad", json_of(verdict.damages)},
+        {"malformed", json_of(verdict.malformed)},
+        {"events", verdict.events},
+        {"without_index", verdict.without_index},
+        {"not_verified", json::object{{"open", plan.not_verified().open}, {"deleted", plan.not_verified().deleted}}},
+        {"quarantined", plan.quarantined().size() - verdict.released.size()},
+        {"released", std::move(released)},
+        {"ledgers", json_of(plan.ledgers())},
+        {"notes", std::move(notes)},
+        {"bytes", verdict.bytes},
+        {"seconds", verdict.seconds},
+        {"gb_per_s", gb_per_s(verdict.bytes, verdict.seconds)}};
 }
 
 /// Files in quarantine of which every byte is as it was recorded: from now on TRUNCATED, which are handed over. Their
@@ -200,8 +202,8 @@ int run_verify(const Options& options) {
     if (options.threads == 0 || options.threads > threads_max)
         return fail_usage(me, fmt::format("--jobs: choose 1 to {}", threads_max));
     if (options.release && !options.catalogue.empty())
-        return fail_usage(
-            me, "--release is said to the recorder's own catalogue, which carries it over; take --catalogue away");
+        return fail_usage(me,
+                          "--release changes the recorder's own catalogue, which carries it over; omit --catalogue");
     std::unique_ptr<catalogue::Catalogue> shared;
     if (!options.catalogue.empty()) {
         auto opened = catalogue::open_named_catalogue(options.catalogue);

@@ -122,23 +122,23 @@ Result<> VerifyPlan::add_catalogue(const fs::path& directory, catalogue::Catalog
 }
 
 void VerifyPlan::add_row(const fs::path& directory, const catalogue::FileRow& row, const fs::path& catalogue) {
-    // A directory that was moved has its files in it, whatever the catalogue says of where it was.
+    // A directory that was moved has its files in it, whatever place the catalogue has for it.
     const auto here = directory / row.name;
     const auto path = is_there(here) ? here : fs::path(row.volume) / row.name;
     if (row.file_state == catalogue::FileState::deleted) {
-        ++left_out_.deleted;
+        ++not_verified_.deleted;
     } else if (row.file_state == catalogue::FileState::opened) {
         // It may be closed at this very moment: then it has its other name.
         auto closed = path;
         closed.replace_extension(".data");
         known_.insert(place_of(path));
         if (is_there(path) || is_there(closed)) {
-            ++left_out_.open;
+            ++not_verified_.open;
         } else if (known_.insert(place_of(closed)).second) {
             ++files_missing_;
             damages_.push_back({path, std::nullopt, 0,
                                 "the file is not there; the catalogue has it as OPENED, and what was "
-                                "acknowledged in it is gone with it; put it back, then run weir recover"});
+                                "acknowledged in it is gone with it; restore it, then run weir recover"});
         }
     } else if (is_there(path)) {
         add_once(path, row, catalogue);
@@ -189,11 +189,11 @@ Result<> VerifyPlan::add_unknown_files(const fs::path& directory) {
         const auto& path = it->path();
         if (!of_this_run(path) || known_.contains(place_of(path))) continue;
         if (path.extension() == ".data") found.push_back(path);
-        if (path.extension() == ".writing" && path.stem().extension() != ".index") ++left_out_.open;
+        if (path.extension() == ".writing" && path.stem().extension() != ".index") ++not_verified_.open;
         if (path.extension().native().starts_with(".foreign-"))
             notes_.push_back(fmt::format(
-                "{} is not of this recording: the recorder has found it under the name of a file of its own; look "
-                "whose it is",
+                "{} is not of this recording: the recorder has found it under the name of a file of its own; find "
+                "out its origin",
                 path.native()));
         if (path.extension().native().starts_with(".cut-"))
             damages_.push_back({path, std::nullopt, 0,

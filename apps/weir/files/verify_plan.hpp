@@ -34,16 +34,16 @@ public:
     [[nodiscard]] std::uint64_t files_missing() const noexcept { return files_missing_; }
 
     /// Files that are not proved, and why not.
-    struct LeftOut {
+    struct NotVerified {
         std::uint64_t open = 0;     // still written, or their recorder died
         std::uint64_t deleted = 0;  // on purpose, after a transfer
     };
-    [[nodiscard]] const LeftOut& left_out() const noexcept { return left_out_; }
-    /// Files among files() that the catalogue has as QUARANTINED: somebody has to find out why.
+    [[nodiscard]] const NotVerified& not_verified() const noexcept { return not_verified_; }
+    /// Files among files() that the catalogue has as QUARANTINED: an operator has to find out why.
     struct Quarantined {
         std::filesystem::path path;
         Guid guid;
-        std::filesystem::path catalogue;  // whose row says so; empty: a shared one
+        std::filesystem::path catalogue;  // the one with that row; empty: a shared one
     };
     [[nodiscard]] const std::vector<Quarantined>& quarantined() const noexcept { return quarantined_; }
 
@@ -77,11 +77,11 @@ private:
     const std::optional<RunNumber> run_;
     catalogue::Catalogue* const shared_;
     std::vector<recovery::FileToVerify> files_;
-    std::set<std::filesystem::path> known_;  // canonical; also those that are left out
+    std::set<std::filesystem::path> known_;  // canonical; also those that are not verified
     Bytes size_;
     std::vector<recovery::Damage> damages_;
     std::uint64_t files_missing_ = 0;
-    LeftOut left_out_;
+    NotVerified not_verified_;
     std::vector<Quarantined> quarantined_;
     std::vector<std::string> empty_;
     std::vector<LedgerProof> ledgers_;

@@ -58,7 +58,7 @@ struct Outcome {
     }
 };
 
-/// A directory that holds nothing but an earlier demo is emptied; any other is left alone.
+/// A directory that holds nothing but an earlier demo is emptied; any other is not touched.
 Result<> prepare(const std::filesystem::path& directory) {
     std::error_code error;
     if (std::filesystem::exists(directory / marker, error)) {

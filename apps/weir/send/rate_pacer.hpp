@@ -20,7 +20,7 @@ public:
         : period_ns_(per_second > 0 ? std::max<std::int64_t>(static_cast<std::int64_t>(1e9 / per_second), 1) : 0),
           catch_up_ns_(std::max<std::int64_t>(catch_up.count(), period_ns_)) {}
 
-    /// Zero: go ahead, and the moment is taken. Otherwise: nothing is taken, ask again after that time. Any thread.
+    /// Zero: go ahead, and the moment is taken. Otherwise: nothing is taken, call again after that time. Any thread.
     [[nodiscard]] std::chrono::nanoseconds try_take(SteadyTime now) noexcept {
         if (period_ns_ == 0) return {};
         const std::int64_t now_ns = now.time_since_epoch().count();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weir send`: events in. Replays raw files or makes a synthetic workload, sends it over any number of
-// connections, and tells what became of every event.
+// connections, and reports what became of every event.
 
 #include <algorithm>
 #include <chrono>
@@ -52,13 +52,13 @@ struct SendOptions {
     bool json = false;
 };
 
-/// What no single option can say about itself.
+/// What no single option can check alone.
 Result<> check(const SendOptions& options) {
     if (options.to.port == 0) return fail(Errc::usage, "no recorder to send to; name one with --to HOST:PORT");
     if (!options.files.empty() && options.profile)
         return fail(Errc::usage, "--source and --profile cannot be used together; choose one");
     if (options.files.empty() && (options.stream || options.keep_ids))
-        return fail(Errc::usage, "--stream and --keep-ids are for --source only; leave them out");
+        return fail(Errc::usage, "--stream and --keep-ids are for --source only; omit them");
     if (options.keep_ids && options.first_id != GlobalEventId{1})
         return fail(Errc::usage, "--keep-ids and --first-id cannot be used together; choose one");
     if (!std::isfinite(options.rate_hz) || options.rate_hz < 0)
@@ -80,7 +80,7 @@ Result<std::unique_ptr<workload::EventSource>> open_replay(const SendOptions& op
     auto source = WEIR_TRY(workload::ReplaySource::open(replay));
     if (!source->repeats() && options.events.value_or(0) > *source->events_once())
         return fail(Errc::usage,
-                    fmt::format("--keep-ids sends each event once, and there are {}; ask for no more, or leave it out",
+                    fmt::format("--keep-ids sends each event once, and there are {}; give --events no more, or omit it",
                                 *source->events_once()));
     return source;
 }
@@ -161,7 +161,7 @@ std::string reasons_text(const SendingCounts& counts) {
     return text;
 }
 
-/// The exit code, and one line that says why it is not 0.
+/// The exit code, and one line with the reason when it is not 0.
 int judge(const SendOptions& options, const Sending& sending, const SendingCounts& counts) {
     if (auto failure = sending.failure()) {
         const auto given =
@@ -172,9 +172,10 @@ int judge(const SendOptions& options, const Sending& sending, const SendingCount
     }
     if (counts.rejected > 0) {
         complain(command_name,
-                 fmt::format("{} rejected {} of {} ({}); {}", to_string(options.to), with_commas(counts.rejected),
-                             counted(counts.sent, "event"), reasons_text(counts),
-                             counts.first_refusal.empty() ? "its log says more" : counts.first_refusal));
+                 fmt::format(
+                     "{} rejected {} of {} ({}); {}", to_string(options.to), with_commas(counts.rejected),
+                     counted(counts.sent, "event"), reasons_text(counts),
+                     counts.first_refusal.empty() ? "the log of the recorder has the reason" : counts.first_refusal));
         return exit_bad;
     }
     if (counts.unanswered > 0) {
@@ -291,7 +292,7 @@ void add_send(CLI::App& parent, Command& chosen) {
     add_value(command, "--window", options->window, "SIZE", "kept unanswered by a connection").group(more_options);
     add_value(command, "--give-up-after", options->give_up_after, "TIME", "without any connection; 0s: never")
         .group(more_options);
-    add_value(command, "--tls-certificate", options->tls.certificate, "F", "PEM; speaks TLS, as the recorder must")
+    add_value(command, "--tls-certificate", options->tls.certificate, "F", "PEM; uses TLS, as the recorder must")
         .group(more_options);
     add_value(command, "--tls-key", options->tls.key, "F", "PEM: the key of that certificate").group(more_options);
     add_value(command, "--tls-ca", options->tls.authority, "F", "PEM: the authority of the recorder's certificate")

@@ -81,7 +81,8 @@ public:
 
     /// At any time; after the end they do not change any more.
     [[nodiscard]] SendingCounts counts() const;
-    /// Why a sender failed for good (refused by the recorder, gave up): the first, which stopped all.
+    /// Why a sender failed for good (refused by the recorder, too long without a connection): the first, which stopped
+    /// all.
     [[nodiscard]] std::optional<Error> failure() const;
 
     /// How long events that were acknowledged waited for that, from the moment that the rate gave them, or else from

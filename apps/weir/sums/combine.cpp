@@ -96,7 +96,7 @@ int run_combine(const Options& options) {
     if (options.decimal && algorithm != digest::Algorithm::cksum)
         return fail_usage(me, "--decimal: only a cksum is written in decimal digits");
     if (!options.pieces.empty() && !options.sum_a.empty())
-        return fail_usage(me, "--pieces: the pieces stand in its file; leave out SUM_A and what follows");
+        return fail_usage(me, "--pieces: the pieces stand in its file; omit SUM_A and what follows");
     const auto pieces = options.pieces.empty() ? named_pieces(options, algorithm)
                                                : read_pieces(options.pieces, algorithm, options.decimal);
     if (!pieces) return fail_with(me, pieces.error());

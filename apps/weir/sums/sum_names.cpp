@@ -40,7 +40,7 @@ std::optional<fixity::Job> job_of(fixity::WalkItem item, bool follow) {
         case Kind::file: job.device = item.device; return job;
         case Kind::link:
             if (!follow) return std::nullopt;
-            [[fallthrough]];  // a loop: said once, it is nothing that could be read
+            [[fallthrough]];  // a loop: reported once, it is nothing that could be read
         case Kind::special: job.settled = fixity::Status::skipped; break;
         case Kind::failure: job.settled = fixity::Status::error; break;
     }

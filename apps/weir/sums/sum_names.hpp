@@ -46,7 +46,7 @@ private:
     [[nodiscard]] std::optional<std::string> next_path();
     [[nodiscard]] std::optional<std::string> next_in_list();
     [[nodiscard]] std::optional<fixity::Job> next_in_walk();
-    /// It is a pipe that was given before: two readers would each get a part of it, and nobody would notice.
+    /// It is a pipe that was given before: two readers would each get a part of it, unnoticed.
     [[nodiscard]] bool is_taken(const struct stat& status);
 
     NameSettings settings_;

@@ -25,7 +25,7 @@ bool same_file(const std::optional<fixity::FileStamp>& a, const fixity::FileStam
 }
 
 /// A new file beside `path`; its name is in `name`. The process id alone is not enough: other machines and
-/// containers write here too, and what a crash left behind must not be in the way.
+/// containers write here too, and a file of a crash must not be in the way.
 std::FILE* open_temporary(const std::filesystem::path& path, std::filesystem::path& name) {
     static std::random_device random;  // one thread opens files
     for (int i = 0; i < tries; ++i) {
@@ -90,7 +90,7 @@ void SumOutput::write(std::string_view text) {
 }
 
 Result<> SumOutput::finish(bool complete) {
-    if (path_.empty()) return {};  // whoever ends the program asks for what was printed
+    if (path_.empty()) return {};  // the end of the program checks what was printed
     if (error_ == 0 && std::fflush(file_.get()) != 0) error_ = errno;
     if (error_ == 0 && !temporary_.empty() && ::fsync(::fileno(file_.get())) != 0) error_ = errno;
     auto* file = file_.release();

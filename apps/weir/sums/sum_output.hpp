@@ -25,7 +25,7 @@ public:
     [[nodiscard]] bool failed() const noexcept;
     /// It is the file that is written here, or the one that it will replace: no file to be summed. Any thread.
     [[nodiscard]] bool is_own(const fixity::FileStamp& stamp) const noexcept;
-    /// The first of these, so not a name that nobody gave.
+    /// The first of these, so not a name that was not given.
     [[nodiscard]] bool has_own_name(const fixity::FileStamp& stamp) const noexcept;
     /// Everything on the disk and under its name; with `complete` false under the name with .partial behind.
     [[nodiscard]] Result<> finish(bool complete);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a sum of many files is: bytes, rate, and the time left once the amount is known. On a terminal only;
+// How far a sum of many files is: bytes, rate, and the remaining time once the amount is known. On a terminal only;
 // there a second thread goes through the names ahead of the work and adds up their sizes.
 #pragma once
 

@@ -41,7 +41,7 @@ public:
     [[nodiscard]] static Result<> check(const ReadSettings& settings);
     [[nodiscard]] fixity::Reading& reading() noexcept { return reading_; }
     [[nodiscard]] const fixity::Parallel& parallel() const noexcept { return parallel_; }
-    /// When the work is over: says that the system had fewer threads for it than it asked for.
+    /// When the work is over: reports that the system had fewer threads for it than were wanted.
     void warn_of_threads(std::string_view command) const;
 
 private:
@@ -51,8 +51,8 @@ private:
     std::atomic<bool> thread_refused_{false};  // set by any thread, read when they are joined
 };
 
-/// With --idle, this process and its threads to come use the processors and disks that nobody else wants. What the
-/// system refuses is said, and the work goes on.
+/// With --idle, this process and its threads to come use the processors and disks that no other program wants. What the
+/// system refuses is reported, and the work goes on.
 void become_idle(std::string_view command, const ReadSettings& settings);
 
 /// The known-answer tests of this machine's kernels of these algorithms: an error means "do not go on".

@@ -111,7 +111,7 @@ int run_or_fail(std::string_view command, const std::function<int()>& run) {
 }
 
 int end_with(std::string_view command, int code) {
-    if (output_arrived_or_said(command) || code == exit_interrupted || code == exit_mismatch) return code;
+    if (output_arrived_or_reported(command) || code == exit_interrupted || code == exit_mismatch) return code;
     return exit_read_error;
 }
 
@@ -145,8 +145,9 @@ std::string complaint(const FileSum& file) {
         case Status::missing: return fmt::format("{} is not there: {}", file.path, why);
         case Status::skipped: return fmt::format("{} is {}; it was skipped", file.path, why);
         case Status::changed:
-            return fmt::format("{} changed while it was read: {}; no sum was made, try again when nobody writes it",
-                               file.path, why);
+            return fmt::format(
+                "{} changed while it was read: {}; no sum was made, try again when no program writes to it", file.path,
+                why);
         case Status::error:
             if (file.failure && file.failure->offset)
                 return fmt::format("cannot read {} at offset {}: {} (errno {}); no sum was made, try a copy of it",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What came of many files, in numbers, and the exit code that says it. Shared by sum, check and scrub.
+// The result of many files, in numbers, and as an exit code. Shared by sum, check and scrub.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -16,12 +16,12 @@ namespace weir::app {
 inline constexpr int exit_mismatch = 1;
 inline constexpr int exit_read_error = 4;  // opened or read with an error
 inline constexpr int exit_malformed = 5;   // a manifest that is empty or not understood
-inline constexpr int exit_changed = 6;     // somebody wrote to a file while it was read
+inline constexpr int exit_changed = 6;     // a file was written to while it was read
 inline constexpr int exit_interrupted = 130;
 
 struct SumVerdict {
     std::uint64_t ok = 0, mismatch = 0, missing = 0, error = 0, changed = 0, unverified = 0, stale = 0;
-    std::uint64_t unchanged = 0;             // not read, their attributes are current and as the manifest says
+    std::uint64_t unchanged = 0;             // not read, their attributes are current and as in the manifest
     std::uint64_t extra = 0;                 // no file of a manifest
     std::uint64_t moved = 0, duplicate = 0;  // the same, with the bytes of one
     std::uint64_t not_stored = 0;            // of the others: their sums were to become attributes and did not
@@ -41,11 +41,11 @@ struct SumVerdict {
     [[nodiscard]] int exit_code() const noexcept;
 };
 
-/// The work could not begin or not be stored, said in one line. As fail_with, but never the code of a mismatch.
+/// The work could not begin or not be stored, reported in one line. As fail_with, but never the code of a mismatch.
 [[nodiscard]] int fail_work(std::string_view command, const Error& error);
 /// Runs the command; what it throws (no memory) is such an error too.
 [[nodiscard]] int run_or_fail(std::string_view command, const std::function<int()>& run);
-/// The exit code once stdout is asked too: what did not arrive there is an error, said here.
+/// The exit code once stdout is checked too: what did not arrive there is an error, reported here.
 [[nodiscard]] int end_with(std::string_view command, int code);
 
 /// "3 of 5 files good, 1 mismatch, 1 missing; 12 GB in 3.10 s (3.9 GB/s)"

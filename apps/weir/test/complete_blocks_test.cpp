@@ -84,7 +84,7 @@ TEST_F(TwoCatalogues, ABlockOfWhichOneRecorderHasHadNothingIsCompleteWhenThatRec
     EXPECT_FALSE(complete(5)) << "the other one may still get events of it";
     close_below(*b_, "b", 6);
     EXPECT_TRUE(complete(5));
-    EXPECT_FALSE(complete(6)) << "nobody has it";
+    EXPECT_FALSE(complete(6)) << "no recorder has it";
 }
 
 TEST_F(TwoCatalogues, ABlockThatOneOfThemHasOpenIsNotComplete) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A partition file as one of its stations reads it: its own section and the shared ones, and what is said of mistakes.
+// A partition file as one of its stations reads it: its own section and the shared ones, and the errors for mistakes.
 #include "stations/frame/partition_settings.hpp"
 
 #include <gmock/gmock.h>
@@ -83,7 +83,7 @@ TEST(PartitionSettings, EveryMistakeIsOneLineWithItsPlace) {
     EXPECT_THAT(mistake("[record.rec-1]\nlisten = \"9000\"\n"),
                 HasSubstr("p.toml:2: record.rec-1.listen: \"9000\" is not an address"));
     EXPECT_THAT(mistake("[record.rec-1]\ntls_ca = \"ca.pem\"\n"),
-                HasSubstr("p.toml:1: [record.rec-1]: the stations that send to it speak plain TCP"));
+                HasSubstr("p.toml:1: [record.rec-1]: the stations that send to it use plain TCP"));
     EXPECT_EQ(mistake("[record.rec-1]\n[readout.rec-1]\n"),
               "p.toml:2: a second station \"rec-1\"; the first is in line 1, and names are unique in a partition");
     EXPECT_THAT(mistake("[record]\nmemory = \"1GiB\"\n"), HasSubstr("p.toml:1: [record] has no name"));

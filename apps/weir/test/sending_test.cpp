@@ -58,7 +58,7 @@ private:
     const std::uint64_t no_stream_each_;
 };
 
-/// Takes every event and answers it as it was told to.
+/// Takes every event and answers it as it was configured.
 class Recorder final : public delivery::EventSink {
 public:
     enum class Answers { acknowledge, reject, none };

@@ -53,7 +53,7 @@ template <class Heap>
     return figures;
 }
 
-/// Events on their way from the thread that makes them to the thread that destroys them.
+/// Events in flight from the thread that makes them to the thread that destroys them.
 template <class Heap>
 class EventRing {
 public:

@@ -67,9 +67,9 @@ private:
     FreeLists lists_;
 };
 
-/// A pool for each thread, and memory goes to the pool of whoever frees it. When one thread allocates and another
-/// frees, the second hoards and the first takes more and more from the system: the leak that MigratingPool was made
-/// against.
+/// A pool for each thread, and memory goes to the pool of the thread that frees it. When one thread allocates and
+/// another frees, the second hoards and the first takes more and more from the system: the leak that MigratingPool was
+/// made against.
 struct NaivePools {
     [[nodiscard]] static void* take(std::size_t bytes) { return mine().take(bytes); }
     static void give(void* memory, std::size_t bytes) noexcept { mine().give(memory, bytes); }

@@ -15,7 +15,7 @@ public:
     ProcessorWait(const ProcessorWait&) = delete;
     ProcessorWait& operator=(const ProcessorWait&) = delete;
 
-    /// So far, without a wait that has not ended; 0 when the kernel does not tell.
+    /// So far, without a wait that has not ended; 0 when the kernel does not count it.
     [[nodiscard]] std::chrono::nanoseconds now() const noexcept;
 
 private:

@@ -147,10 +147,10 @@ Result<std::string> JobProcess::line(std::chrono::seconds patience) {
             waiting_.erase(0, end + 1);
             return found;
         }
-        const auto left =
+        const auto remaining =
             std::chrono::duration_cast<std::chrono::milliseconds>(late - std::chrono::steady_clock::now());
         pollfd readable{socket_, POLLIN, 0};
-        const int ready = left.count() > 0 ? ::poll(&readable, 1, static_cast<int>(left.count())) : 0;
+        const int ready = remaining.count() > 0 ? ::poll(&readable, 1, static_cast<int>(remaining.count())) : 0;
         if (ready < 0 && errno == EINTR) continue;
         if (ready <= 0) return fail(Errc::io, fmt::format("no answer within {} s", patience.count()));
         std::array<char, 4096> buffer;

@@ -38,13 +38,13 @@ Result<std::optional<FileWalk::Block>> BareEvents::next(std::vector<std::byte>& 
     WEIR_TRY(file_.read_at(at_, start));
     const auto size = event::EventView::announced_size(start);
     if (!size) return fail(size.error().code, fmt::format("{}: {}", where(), size.error().context));
-    if (*size < start.size()) return fail(Errc::corrupt, fmt::format("{}: says it has {} bytes", where(), *size));
+    if (*size < start.size()) return fail(Errc::corrupt, fmt::format("{}: its header gives {} bytes", where(), *size));
     if (*size > datafile::RawFileReader::event_size_max.count())
-        return fail(Errc::limit, fmt::format("{}: says it has {} bytes, more than {}", where(), *size,
+        return fail(Errc::limit, fmt::format("{}: its header gives {} bytes, more than {}", where(), *size,
                                              to_string(datafile::RawFileReader::event_size_max)));
     if (*size > size_ - at_)
         return fail(Errc::truncated,
-                    fmt::format("{}: says it has {} bytes, and {} are there", where(), *size, size_ - at_));
+                    fmt::format("{}: its header gives {} bytes, and {} are there", where(), *size, size_ - at_));
     bytes.resize(*size);
     WEIR_TRY(file_.read_at(at_, bytes));
     FileWalk::Block block;

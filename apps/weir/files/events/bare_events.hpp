@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events without a raw file around them, one after the other: what a control port answered to GET /sample, or what
-// `weir cat --payload` wrote. Told apart from a raw file by the marker of its first event.
+// `weir cat --payload` wrote. Distinguished from a raw file by the marker of its first event.
 #pragma once
 
 #include <cstdint>

@@ -121,7 +121,7 @@ public:
     /// Not everything that was asked for could be shown.
     void incomplete() { complete_ = false; }
 
-    /// The document is closed whatever happened, and says so.
+    /// The document is closed whatever happened, and shows that.
     void end() const {
         if (options_.json) print("],\"complete\":{}}}\n", complete_);
     }

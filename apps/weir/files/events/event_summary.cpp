@@ -30,7 +30,7 @@ Result<Fragments> Fragments::of(const event::EventView& event) {
     fragments.payload_ = event.payload();
     if (event.compression() == event::Compression::none) return fragments;
     fragments.unpacked_ =
-        WEIR_TRY(event::decompress_payload(event, unpacked_max));  // moving a vector leaves its bytes where they are
+        WEIR_TRY(event::decompress_payload(event, unpacked_max));  // moving a vector does not move its bytes
     fragments.payload_ = fragments.unpacked_;
     return fragments;
 }

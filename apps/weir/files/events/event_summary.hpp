@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An event of a file in a few words: who it is, how large, for which streams. An event that cannot be
-// read has its place, size and sum all the same, and says what is wrong.
+// read has its place, size and sum all the same, and the error.
 #pragma once
 
 #include <cstdint>

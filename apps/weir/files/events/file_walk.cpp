@@ -60,7 +60,7 @@ Result<std::optional<FileWalk::Block>> FileWalk::next() {
                 return stop(FileEnding::cut_short,
                             fmt::format("{} bytes at offset {} are no whole record", record.size(), at_));
             // A recorder takes space ahead of what it writes, and writes whole blocks: behind the last event of
-            // an open file, or of one that a crash left behind, stands whatever was there.
+            // an open file, or of one that was open at a crash, stands whatever was there.
             if (path().extension() == ".writing" ||
                 std::ranges::all_of(record, [](std::byte b) { return b == std::byte{0}; }))
                 return stop(FileEnding::cut_short, fmt::format("no event was written yet at offset {}", at_));

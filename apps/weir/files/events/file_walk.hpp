@@ -41,7 +41,7 @@ public:
     /// The bytes of an event that next() gave.
     [[nodiscard]] Result<> read(const Block& block, std::vector<std::byte>& to) const;
 
-    /// Errc::refused (not there) says how many events there are.
+    /// Errc::refused (not there) names the number of events.
     [[nodiscard]] Result<Block> find(std::uint64_t number);
 
     [[nodiscard]] const event::FileHead& head() const noexcept { return reader_.head(); }

@@ -47,7 +47,7 @@ std::string time_text(const event::CalendarTime& t) {
     return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}", t.year, t.month, t.day, t.hour, t.minute, t.second);
 }
 
-/// What lies beside the file: "", or what the index says of itself.
+/// What lies beside the file: "", or the facts of the index.
 std::string index_text(const std::filesystem::path& file, bool& good) {
     const auto path = datafile::index_path_of(file);
     std::error_code ignored;

@@ -9,7 +9,7 @@
 namespace weir::app {
 namespace {
 
-/// One ROB with what its ROD says.
+/// One ROB with the facts of its ROD.
 struct RobRow {
     event::FragmentView rob;
     std::optional<event::RodView> rod;
@@ -115,7 +115,7 @@ void print_results(const EventSummary& summary) {
         print("\nlevel-2 result {}: {}", hex(number(result.source)), text_of(view_object(result.bytes), 0));
 }
 
-/// The ROBs in order, up to where the fragments break off; the summary says that and why.
+/// The ROBs in order, up to where the fragments break off; the summary reports that and why.
 std::vector<RobRow> robs_of(const Fragments& fragments) {
     std::vector<RobRow> robs;
     auto cursor = fragments.cursor();

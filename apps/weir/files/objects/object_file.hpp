@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file of objects in ROOT's bytes, one after the other: what a control port answered to GET /sample/object, a result
-// that was taken out of an event. Told apart from a raw file by its first bytes.
+// that was taken out of an event. Distinguished from a raw file by its first bytes.
 #pragma once
 
 #include <cstddef>

@@ -52,7 +52,7 @@ json::value json_of_member(const T& value) {
     }
 }
 
-/// True: the object is of class T; it was read, or the view says why not.
+/// True: the object is of class T; it was read, or the view has the error.
 template <class T>
 bool read_as(ObjectView& view) {
     if (view.class_name != serial::class_name<T>) return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An object in ROOT's bytes, for people: field by field when its class is one of weir's own, else its class, its size
-// and its first bytes. Nothing in it is trusted: what cannot be read says why and is shown as bytes.
+// and its first bytes. Nothing in it is trusted: what cannot be read is shown as bytes, with the error.
 #pragma once
 
 #include <cstddef>

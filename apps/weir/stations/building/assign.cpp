@@ -16,7 +16,7 @@ void AssignerSettings::declare(service::Settings& settings, const std::string& s
         .at_least(1)
         .at_most(std::int64_t{wire::clear_events_max});
     settings.add(section, "clear_interval", options_.clear_interval,
-                 "longest wait before a readout hears what is done with");
+                 "longest wait before a readout is sent the events to clear");
     settings.add(section, "builds_max", options_.builds_max, "times that one event is given to a builder").at_least(1);
 }
 

@@ -16,8 +16,8 @@ void BuilderSettings::declare(service::Settings& settings, const std::string& se
         .at_least(1);
     settings.add(section, "building_max", options_.building_max, "of these, asked for at once").at_least(1);
     settings.add(section, "memory", memory_, "for events in hand").at_least(1_MiB);
-    settings.add(section, "shaping", shaping_, "bounds what is on its way at once");
-    settings.add(section, "window_max", window_max_, "bytes on their way at most").at_least(4_KiB);
+    settings.add(section, "shaping", shaping_, "bounds the bytes in flight");
+    settings.add(section, "window_max", window_max_, "bytes in flight at most").at_least(4_KiB);
     settings.add(section, "window_min", window_min_, "and at least, when the network loses them").at_least(1_KiB);
     settings
         .add(section, "source_requests_max", options_.source_requests_max,
@@ -28,8 +28,8 @@ void BuilderSettings::declare(service::Settings& settings, const std::string& se
         .at_most(std::int64_t{wire::request_events_max});
     settings.add(section, "event_deadline", options_.event_deadline, "then what is missing of an event is lost");
     settings.add(section, "suspect_deadline", options_.suspect_deadline, "the same for readouts that were late before");
-    settings.add(section, "reask_min", options_.reask_min, "shortest wait before asking again");
-    settings.add(section, "reask_max", options_.reask_max, "longest wait before asking again");
+    settings.add(section, "reask_min", options_.reask_min, "shortest wait before a re-request");
+    settings.add(section, "reask_max", options_.reask_max, "longest wait before a re-request");
     settings.add(section, "threads", threads_, "one, or a thread of its own for input that wakes the builder")
         .one_of({"one", "wake-per-batch", "wake-per-fragment"});
     settings.add(section, "probe", probe_, "at connect: do datagrams of the largest size reach every readout?");

@@ -53,7 +53,7 @@ void ReadoutSettings::declare(service::Settings& settings, const std::string& se
         .at_most(std::chrono::seconds(10));
     settings
         .add(section, "requests_max", o.handlers.requests_max,
-             "that wait for a handler; more are dropped and counted, and will be asked again")
+             "that wait for a handler; more are discarded and counted, and will be re-requested")
         .at_least(1)
         .at_most(1 << 20);
     settings.add(section, "direct", o.direct,
@@ -106,7 +106,7 @@ Result<> ReadoutSettings::check(const StationPlace& place) const {
     if (made.format == event::Format::opaque)
         return fail(Errc::usage, "a readout serves fragments; [data] format must be event-5.0 or event-3.0");
     if (made.feed == readout::FeedKind::file && made.replay.file.empty())
-        return fail(Errc::usage, "source = \"file\" needs a file: give --source FILE, or say file = \"...\"");
+        return fail(Errc::usage, "source = \"file\" needs a file: give --source FILE, or set file = \"...\"");
     if (std::error_code error;
         made.feed == readout::FeedKind::file && !file_.empty() && !std::filesystem::exists(file_, error))
         return fail(Errc::usage, fmt::format("file = \"{}\" is not there", file_));

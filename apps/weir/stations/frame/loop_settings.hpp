@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys `listen` and `link` of every station that speaks the dataflow protocol, and the options of its message loop:
+// The keys `listen` and `link` of every station in the data flow protocol, and the options of its message loop:
 // those of the keys, and the partition's network.
 #pragma once
 

@@ -27,7 +27,7 @@ ServiceManager ServiceManager::from_environment() {
     return ServiceManager(Descriptor());
 }
 
-void ServiceManager::tell(const std::string& text) const {
+void ServiceManager::notify(const std::string& text) const {
     // A manager that does not read (its queue is full) must not hold up the recorder.
     if (socket_) static_cast<void>(::send(socket_.get(), text.data(), text.size(), MSG_NOSIGNAL));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a service manager wants to hear (sd_notify(3), Type=notify): started, alive, stopping. Without one (no
+// The notifications for a service manager (sd_notify(3), Type=notify): started, alive, stopping. Without one (no
 // NOTIFY_SOCKET in the environment) every call does nothing. The protocol is one datagram of text, so no library is
 // needed.
 #pragma once
@@ -21,17 +21,17 @@ public:
     /// too.
     [[nodiscard]] static ServiceManager from_environment();
 
-    void ready() const { tell("READY=1"); }
-    void stopping() const { tell("STOPPING=1"); }
-    void alive() const { tell("WATCHDOG=1"); }
-    void status(std::string_view line) const { tell("STATUS=" + std::string(line)); }
+    void ready() const { notify("READY=1"); }
+    void stopping() const { notify("STOPPING=1"); }
+    void alive() const { notify("WATCHDOG=1"); }
+    void status(std::string_view line) const { notify("STATUS=" + std::string(line)); }
     /// The stop takes at least this much longer.
-    void extend(std::chrono::microseconds time) const { tell("EXTEND_TIMEOUT_USEC=" + std::to_string(time.count())); }
+    void extend(std::chrono::microseconds time) const { notify("EXTEND_TIMEOUT_USEC=" + std::to_string(time.count())); }
 
 private:
     explicit ServiceManager(Descriptor socket) noexcept : socket_(std::move(socket)) {}
-    void tell(const std::string& text) const;
-    Descriptor socket_;  // none: nobody manages
+    void notify(const std::string& text) const;
+    Descriptor socket_;  // none: there is no service manager
 };
 
 /// Whether the write path lives: each of its duties has nothing to do, or has done something since it was asked last. A

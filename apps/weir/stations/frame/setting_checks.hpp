@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a text in a partition file must be, key by key (Settings::Key::each), so that a mistake is reported with its
-// line by whoever reads the file: `weir config check`, run control, the station itself.
+// line by every program that reads the file: `weir config check`, run control, the station itself.
 #pragma once
 
 #include <string>

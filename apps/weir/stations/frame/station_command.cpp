@@ -36,7 +36,7 @@ Result<ListedStation> find_station(std::string_view text, std::string_view file_
                                      : fmt::format("it has {}", fmt::join(names, ", "));
     if (wanted.empty())
         return fail(Errc::usage,
-                    fmt::format("which [{}.NAME] of {}? say it with --name; {}", name(kind), file_name, there));
+                    fmt::format("which [{}.NAME] of {}? name it with --name; {}", name(kind), file_name, there));
     return fail(Errc::usage, fmt::format("{} has no [{}.{}]{}; {}", file_name, name(kind), wanted,
                                          did_you_mean(wanted, names), there));
 }
@@ -61,7 +61,7 @@ service::StationFrameOptions frame_options(const StationPlace& place, const std:
     return options;
 }
 
-/// Until somebody wants the process to end; then the station's way down.
+/// Until the process is asked to end; then the station's way down.
 Result<> live(service::StationFrame& frame, StationProcess& process, std::chrono::milliseconds stop_deadline) {
     const auto& manager = process.manager;
     manager.ready();
@@ -114,13 +114,12 @@ Result<StationPlace> read_station(StationKind kind, const StationOptions& option
 
 void declare_station_options(CLI::App& command, StationKind kind, StationOptions& options) {
     add_value(command, "--name", options.name, "NAME",
-              "which station of the file this is; may be left out for the only one of its kind");
+              "which station of the file this is; may be omitted for the only one of its kind");
     add_value(command, "--id", options.id, "N", "its number in the partition; 0: its place in the file");
     add_value(command, "--control", options.control, "H:P",
               "address and port for run control and Prometheus; port 0: any free one");
     if (takes_sources(kind)) add_value(command, "--source", options.sources, "FILE", "raw files to take events from");
-    if (takes_events(kind))
-        add_value(command, "--events", options.events, "N", "how many events; else as the file says");
+    if (takes_events(kind)) add_value(command, "--events", options.events, "N", "how many events; else as in the file");
     add_value(command, "--trace", options.trace, "F",
               "writes what each thread did when, for ui.perfetto.dev, at the end");
     add_json_flag(command, options.json);

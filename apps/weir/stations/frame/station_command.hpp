@@ -26,7 +26,7 @@
 
 namespace weir::app {
 
-/// What a station is told: the partition's file and the command line, read and checked.
+/// What a station is given: the partition's file and the command line, read and checked.
 struct StationPlace {
     PartitionSettings partition;
     StationKind kind = StationKind::readout;
@@ -34,7 +34,7 @@ struct StationPlace {
     wire::StationId id{};
     std::vector<std::filesystem::path> sources{};  // --source
     std::vector<std::string> directories{};        // --dir; else [partition] directory, when there is one
-    bool create = false;                           // --create: directories that nobody has recorded into
+    bool create = false;                           // --create: directories that were never recorded into
     std::optional<std::uint64_t> events{};         // --events
 };
 

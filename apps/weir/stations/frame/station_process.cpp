@@ -31,7 +31,7 @@ StationProcess::StationProcess(const std::string& name, std::size_t spans_max)
     std::signal(SIGXFSZ, SIG_IGN);  // a file that grows too large is an error of the write
 }
 
-void StationProcess::say_latched(std::string_view command_name) const {
+void StationProcess::report_latched(std::string_view command_name) const {
     if (const auto latched = reports.latched(); latched > 0)
         complain(command_name, fmt::format("{} latched; see weir alarms", counted(latched, "alarm is", "alarms are")));
 }

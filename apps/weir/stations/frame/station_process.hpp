@@ -35,8 +35,8 @@ public:
     service::SampledEvents samples{};
     const service::StationServices services;
 
-    /// Alarms of an earlier process that nobody has acknowledged, on stderr.
-    void say_latched(std::string_view command_name) const;
+    /// Alarms of an earlier process that are not acknowledged, on stderr.
+    void report_latched(std::string_view command_name) const;
 };
 
 }  // namespace weir::app

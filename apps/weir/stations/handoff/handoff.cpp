@@ -140,7 +140,7 @@ int run_handoff(Options& options) {
     const auto frame =
         start_alone(station, "handoff", StationKind::handoff, once ? std::string() : s.metrics, process.services);
     if (!frame) return fail_with(me, frame.error());
-    process.say_latched(me);
+    process.report_latched(me);
     if (const auto address = (*frame)->control_address(); !address.empty())
         complain(me, "metrics on port " + address.substr(address.rfind(':') + 1));
     watch(station, once, process);

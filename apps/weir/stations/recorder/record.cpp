@@ -111,7 +111,7 @@ Result<> end(service::StationFrame& frame, const RecorderStation& station, const
 }
 
 /// Connections may not take the descriptors that files need: a sender is refused sooner than a file cannot be opened.
-void leave_room_for_files(recorder::RecorderOptions& options) {
+void keep_descriptors_for_files(recorder::RecorderOptions& options) {
     constexpr std::uint64_t for_files = 1024;
     auto& connections = options.receiver.connections_max;
     const auto allowed = allow_open_files(connections + for_files);
@@ -123,7 +123,7 @@ void leave_room_for_files(recorder::RecorderOptions& options) {
     connections = static_cast<std::uint32_t>(most);
 }
 
-void say_what_began(const recorder::RecorderOptions& options, const recorder::Recorder& recorder,
+void report_start(const recorder::RecorderOptions& options, const recorder::Recorder& recorder,
                     const std::string& metrics) {
     if (!options.sync) complain(command_name, "sync is OFF: events are acknowledged without being on stable storage");
     complain(command_name, fmt::format("run {}{}, listening on port {}{}, metrics on {}, mode {}, memory {}",
@@ -154,15 +154,15 @@ int run_record(RecordOptions& options) {
         return recover_directories_of(recorder_options->directories, recorder_options->recorder,
                                       recorder_options->catalogue, options.json);
 
-    leave_room_for_files(*recorder_options);
+    keep_descriptors_for_files(*recorder_options);
     const auto& name = options.settings.options.recorder;
     StationProcess process(name);
     RecorderStation station(*recorder_options, name, wire::StationId{1}, process.services,
                             options.settings.stop_deadline);
     const auto frame = start_alone(station, name, StationKind::record, options.settings.metrics, process.services);
     if (!frame) return fail_with(command_name, frame.error());
-    process.say_latched(command_name);
-    say_what_began(*recorder_options, station.recorder(), (*frame)->control_address());
+    process.report_latched(command_name);
+    report_start(*recorder_options, station.recorder(), (*frame)->control_address());
 
     process.manager.ready();
     watch(station, process);
@@ -195,7 +195,7 @@ void add_record(CLI::App& parent, Command& chosen) {
     given.push_back(&add_value(command, "--dir", s.directories, "D", "where files go; once for each disk"));
     given.push_back(&add_flag(command, "--create", s.options.create_directories,
                               "take new directories into use; make those that are not there"));
-    given.push_back(&add_value(command, "--run", s.run, "N", "run number; 0: one left open, or a new one"));
+    given.push_back(&add_value(command, "--run", s.run, "N", "run number; 0: one that is still open, or a new one"));
     given.push_back(&add_choice(command, "--mode", s.mode,
                                 {{"receipt", std::string("receipt")},
                                  {"original", std::string("original")},
@@ -223,7 +223,7 @@ void add_record(CLI::App& parent, Command& chosen) {
         given.push_back(option);
     }
     auto& certificate =
-        add_value(command, "--tls-certificate", s.tls_certificate, "F", "PEM; senders must speak TLS and show one too");
+        add_value(command, "--tls-certificate", s.tls_certificate, "F", "PEM; senders must use TLS and show one too");
     auto& key = add_value(command, "--tls-key", s.tls_key, "F", "PEM: the key of that certificate");
     auto& authority = add_value(command, "--tls-ca", s.tls_ca, "F", "PEM: the authority of the senders' certificates");
     auto& plain = add_flag(command, "--plain", s.plain, "no TLS, although other machines reach the address");

@@ -18,7 +18,7 @@ service::Metrics::Collection collect_recorder(service::Metrics& metrics, const r
             sink.counter("weir_rejected_events_total",
                          "events received and neither acknowledged nor in hand, by reason", {{"reason", reason}},
                          real(count));
-        sink.counter("weir_duplicate_events_total", "events received again and dropped", {},
+        sink.counter("weir_duplicate_events_total", "events received again and not stored again", {},
                      real(s.receiver.duplicates));
         sink.counter("weir_unchecked_events_total",
                      "with unique_events: events taken without looking for their duplicates", {},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a recorder tells Prometheus: names are stable, units are base units.
+// A recorder's metrics for Prometheus: names are stable, units are base units.
 #pragma once
 
 #include "weir/recorder/recorder.hpp"

@@ -11,7 +11,7 @@ namespace weir::app {
 
 void RecorderSettings::declare(service::Settings& settings, const std::string& section) {
     auto& o = options;
-    if (section == alone) {  // in a partition run control says these
+    if (section == alone) {  // in a partition run control sets these
         settings.add(section, "run", run, "run number; 0: the next free one of the catalogue");
         settings.add(section, "metrics", metrics, "address and port for Prometheus; port 0: any free one; empty: none");
         settings.add(section, "stop_deadline", stop_deadline,
@@ -29,7 +29,7 @@ void RecorderSettings::declare(service::Settings& settings, const std::string& s
     settings.add(section, "recorder", o.recorder, "name of this recorder in file names");
     settings
         .add(section, "mode", mode,
-             "how checksums are made: by the receiving thread on the way, by one thread a "
+             "how checksums are made: by the receiving thread at receipt, by one thread a "
              "stream, by that thread with helpers, or not at all")
         .one_of({"receipt", "original", "parallel", "off"});
     settings.add(section, "check", check, "how deep each event is checked before it is taken")
@@ -47,7 +47,7 @@ void RecorderSettings::declare(service::Settings& settings, const std::string& s
         .at_least(1);
     settings.add(section, "lumi_block_grace", o.lumi_block_grace,
                  "a lumi block closes this long after a newer one began");
-    settings.add(section, "late", late, "an event whose lumi block is closed: into a new file, or rejected")
+    settings.add(section, "late", late, "an event of a lumi block that is closed: into a new file, or rejected")
         .one_of({"new-file", "reject"});
     settings
         .add(section, "files_closing_max", o.files_closing_max,
@@ -71,7 +71,7 @@ void RecorderSettings::declare(service::Settings& settings, const std::string& s
     settings.add(section, "disk_retry", o.disk_retry,
                  "until a disk that failed is tried again; then twice as long, up to 10 s");
     settings.add(section, "disk_silence_max", o.disk_silence_max,
-                 "without an end of any call a disk is given up after this");
+                 "without an end of any call a disk is taken out of use after this");
     settings.add(section, "full_warning", o.full_warning,
                  "alarm when the disks will be full sooner at the present rate; 0s: none");
     settings.add(section, "receivers", o.receiver.threads, "threads that receive; 0: one a core, at most 4")
@@ -92,17 +92,17 @@ void RecorderSettings::declare(service::Settings& settings, const std::string& s
     settings.add(section, "checksum_cutoff", checksum_cutoff,
                  "mode parallel: smaller events are not split; 0B: measured at start");
     settings.add(section, "tls_certificate", tls_certificate,
-                 "PEM file; senders must speak TLS and show a certificate of tls_ca");
+                 "PEM file; senders must use TLS and show a certificate of tls_ca");
     settings.add(section, "tls_key", tls_key, "PEM file: the key of tls_certificate");
     settings.add(section, "tls_any_name", options.receiver.tls_any_name,
-                 "true: a certificate of tls_ca speaks for senders of every name, not of its own alone");
+                 "true: a certificate of tls_ca is good for senders of every name, not of its own alone");
     settings.add(section, "heartbeat", options.receiver.heartbeat,
-                 "each end of a connection says something this often; three times "
+                 "each end of a connection sends something this often; three times "
                  "nothing ends it. 0s: never");
     settings.add(section, "tls_ca", tls_ca, "PEM file: the authority that signs the certificates of senders");
     settings.add(section, "plain", plain, "true: plain TCP also on addresses that other machines reach");
     settings.add(section, "unique_events", o.unique_events,
-                 "true: an event whose global id is stored already in this run, from whichever "
+                 "true: an event with a global id that is stored already in this run, from any "
                  "sender, is rejected as a duplicate");
     settings.add(section, "unique_memory_max", o.unique_memory_max,
                  "for the global ids of a run; beyond it new ones are taken "
@@ -111,14 +111,14 @@ void RecorderSettings::declare(service::Settings& settings, const std::string& s
 
 namespace {
 
-/// Plain TCP can be read and written by whoever is on the way: only this machine may, unless that is wanted.
+/// Plain TCP can be read and written by every machine between: only this machine may, unless that is wanted.
 Result<> check_plain(const transport::HostPort& listen) {
     const auto addresses = WEIR_TRY(transport::resolve(listen, true));
     if (std::ranges::all_of(addresses, &transport::Address::loopback)) return {};
     return fail(
         Errc::usage,
-        fmt::format("{} is reached by other machines, and without TLS anybody there can read and forge events; give "
-                    "--tls-certificate, --tls-key and --tls-ca, or say --plain on a network that you trust",
+        fmt::format("{} is reached by other machines, and without TLS any of them can read and forge events; give "
+                    "--tls-certificate, --tls-key and --tls-ca, or --plain on a network that you trust",
                     transport::to_string(listen)));
 }
 

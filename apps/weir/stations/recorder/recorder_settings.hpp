@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The recorder's options as users write them: keys of a configuration file, and the same words on the
-// command line. One table, so that file, command line, help and documentation say the same.
+// command line. One table, so that file, command line, help and documentation agree.
 #pragma once
 
 #include <string>

@@ -139,7 +139,7 @@ service::StationEvents RecorderStation::events() const {
 
 RecorderStationSettings::RecorderStationSettings() {
     settings_.listen = "127.0.0.1:0";
-    settings_.options.unique_events = true;  // builders that die leave events to others, which send them again
+    settings_.options.unique_events = true;  // events of builders that die are sent again by others
 }
 
 void RecorderStationSettings::declare(service::Settings& settings, const std::string& section) {
@@ -160,7 +160,7 @@ Result<> RecorderStationSettings::check(const StationPlace& place) const {
     auto all = with(place);
     if (!all.tls_certificate.empty() || !all.tls_key.empty() || !all.tls_ca.empty())
         return fail(Errc::usage,
-                    "the stations that send to it speak plain TCP, so that nothing would be recorded under TLS; take "
+                    "the stations that send to it use plain TCP, so that nothing would be recorded under TLS; take "
                     "tls_certificate, "
                     "tls_key and tls_ca away");
     if (all.directories.empty()) all.directories.emplace_back(".");  // perhaps --dir names them later

@@ -38,7 +38,7 @@ public:
 
     /// Of the run that goes on, or of the latest. Any thread.
     [[nodiscard]] recorder::RecorderSummary summary() const;
-    /// The run's recorder, from start() until stop(): for whoever drives this station.
+    /// The run's recorder, from start() until stop(): for the command that drives this station.
     [[nodiscard]] const recorder::Recorder& recorder() const;
 
 private:

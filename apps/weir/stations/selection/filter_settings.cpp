@@ -16,7 +16,7 @@ void FilterSettings::declare(service::Settings& settings, const std::string& sec
     settings.add(section, "workers", options_.workers, "threads (or processes) that run the selection")
         .at_least(1)
         .at_most(1024);
-    settings.add(section, "streams", streams_, "of wanted events whose selection names none, and that came with none")
+    settings.add(section, "streams", streams_, "of wanted events that have none from the selection and came with none")
         .each(check_stream);
     settings.add(section, "stamp_tags", options_.stamp_tags,
                  "true: the tags also go into the event's header (format 5.0), which is then another than was built");

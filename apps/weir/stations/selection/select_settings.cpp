@@ -23,13 +23,13 @@ void SelectSettings::declare(service::Settings& settings, const std::string& sec
         .at_least(1ms);
     settings
         .add(section, "reask_min", options_.collector.reask_min,
-             "shortest wait before a readout is asked again; follows the measured round trips")
+             "shortest wait before a re-request to a readout; follows the measured round trips")
         .at_least(10us);
-    settings.add(section, "reask_max", options_.collector.reask_max, "longest wait before a readout is asked again")
+    settings.add(section, "reask_max", options_.collector.reask_max, "longest wait before a re-request to a readout")
         .at_least(1ms);
     settings
         .add(section, "not_yet_wait", options_.collector.not_yet_wait,
-             "before a readout is asked again that does not have the event yet; doubles")
+             "before a re-request to a readout that does not have the event yet; doubles")
         .at_least(10us);
     settings.add(section, "results_to", options_.results_to,
                  "readout that takes level-2 results; empty: the one with source = \"level2\", if there is one");

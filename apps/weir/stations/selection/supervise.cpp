@@ -7,7 +7,7 @@ namespace weir::app {
 
 void add_supervise(CLI::App& parent, Command& chosen) {
     add_station_command(parent, chosen, StationKind::supervise,
-                        "gives triggers to processing units, hears decisions (L2SV)",
+                        "gives triggers to processing units, receives decisions (L2SV)",
                         [] { return std::make_unique<SuperviseSettings>(); });
 }
 

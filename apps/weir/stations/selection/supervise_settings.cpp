@@ -24,7 +24,7 @@ std::vector<std::uint32_t> trigger_words_of(ConstData data) {
     return words;
 }
 
-/// What the headers of a raw file's events say, for tickets: an event that is built again has them again.
+/// The headers of a raw file's events, for tickets: an event that is built again has them again.
 Result<> read_headers(const std::filesystem::path& path, std::vector<wire::EventTicket>& headers) {
     auto file = WEIR_TRY(File::open(path, File::Mode::read));
     const auto size = WEIR_TRY(file.size());

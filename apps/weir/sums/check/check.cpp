@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// weir check: are the files what a manifest says? Any form of manifest, recognised from what stands in it.
+// weir check: are the files as in a manifest? Any form of manifest, recognised from its content.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -63,10 +63,10 @@ public:
             progress_.clear();
             print("{}: {}\n", printable(name), finding(file));
         }
-        if (file.status == Status::error || file.status == Status::skipped) say(complaint(file));
+        if (file.status == Status::error || file.status == Status::skipped) report(complaint(file));
     }
 
-    void say(std::string_view text) {
+    void report(std::string_view text) {
         progress_.clear();
         complain(me, text);
     }
@@ -83,27 +83,27 @@ private:
 Result<> check(const Options& options) {
     const auto& choice = options.choice;
     if (options.algorithm.values.size() > 1)
-        return fail(Errc::usage, "-a: lines that do not say their algorithm have one; name one");
+        return fail(Errc::usage, "-a: lines without an algorithm have one; name one");
     if (std::ranges::count_if(options.manifests.paths, is_stdin) > 1)
         return fail(Errc::usage, "stdin (-) can be read only once; name it once");
     if (choice.seed && !choice.sample) return fail(Errc::usage, "--seed: only a --sample is chosen at random");
     if (choice.audit && choice.sample)
-        return fail(Errc::usage, "--audit holds files against all of the manifests; leave out --sample");
+        return fail(Errc::usage, "--audit holds files against all of the manifests; omit --sample");
     if (options.reading.paranoid && (choice.only_changed || choice.age_max))
-        return fail(Errc::usage, "--paranoid reads every file; leave out --only-changed and --max-age");
+        return fail(Errc::usage, "--paranoid reads every file; omit --only-changed and --max-age");
     return ReadPlan::check(options.reading);
 }
 
-/// Says what lies beside the files of the manifests, to `sink`.
+/// Reports what lies beside the files of the manifests, to `sink`.
 void look_for_extra(ExtraFiles& extra, const CheckManifests& manifests, Reporter& reporter,
                     const std::function<void(fixity::FileSum)>& sink) {
     if (!manifests.names_are_known())
-        return reporter.say(
+        return reporter.report(
             "--extra: the manifests were not read as a whole, so it is not known which files they do not name; none "
             "was looked for");
-    for (const auto& stamp : manifests.stamps()) extra.leave_out(stamp);
+    for (const auto& stamp : manifests.stamps()) extra.exclude(stamp);
     struct stat status{};
-    if (::fstat(STDOUT_FILENO, &status) == 0) extra.leave_out(fixity::stamp_of(status));
+    if (::fstat(STDOUT_FILENO, &status) == 0) extra.exclude(fixity::stamp_of(status));
     auto& verdict = reporter.verdict;
     std::uint64_t found = 0;
     verdict.links = extra.find(
@@ -112,9 +112,9 @@ void look_for_extra(ExtraFiles& extra, const CheckManifests& manifests, Reporter
             sink(std::move(file));
         },
         stop_is_pending);
-    reporter.say(fmt::format("{} below {}",
-                             counted(found, "file that no manifest names", "files that no manifest names"),
-                             fmt::join(extra.directories(), ", ")));
+    reporter.report(fmt::format("{} below {}",
+                                counted(found, "file that no manifest names", "files that no manifest names"),
+                                fmt::join(extra.directories(), ", ")));
 }
 
 int run_check(Options options) {
@@ -143,7 +143,7 @@ int run_check(Options options) {
     if (!writer) return fail_work(me, writer.error());
     Reporter reporter(options, *writer, progress);
     CheckFiles files(options.manifests, options.choice, seed, clock.wall(),
-                     [&reporter](std::string_view text) { reporter.say(text); });
+                     [&reporter](std::string_view text) { reporter.report(text); });
 
     if (options.json) print(writer->begin());
     const auto begin = clock.now();
@@ -202,7 +202,7 @@ int run_check(Options options) {
     if (options.choice.audit && !options.json) {
         Table table({{"", Table::Align::left}, {"files", Table::Align::right}});
         const auto row = [&table](const char* what, std::uint64_t number) { table.add({what, with_commas(number)}); };
-        row("as the manifests say", verdict.ok + verdict.unchanged);
+        row("as in the manifests", verdict.ok + verdict.unchanged);
         row("with another content", verdict.mismatch);
         row("not at their place", verdict.missing);
         row("moved", verdict.moved);
@@ -232,13 +232,13 @@ void add_check(CLI::App& parent, Command& chosen) {
     add_value(command, "-C,--directory", options->manifests.directory, "DIR",
               "where relative names begin (default: here)");
     add_value(command, "-a,--algorithm", options->algorithm, "A",
-              "of lines that do not say it (default: by their length and the manifest's name)");
+              "of lines without one (default: by their length and the manifest's name)");
     add_flag(command, "--ignore-missing", options->ignore_missing, "files that are not there are no failure");
     add_flag(command, "--allow-outside", options->manifests.allow_outside, "also names that lead out of the directory");
-    add_flag(command, "--extra", options->choice.extra, "also say files beside them that no manifest names");
+    add_flag(command, "--extra", options->choice.extra, "also report files beside them that no manifest names");
     add_flag(command, "--audit", options->choice.audit, "--extra, and read these: which are moved, duplicate, new");
     add_flag(command, "--only-changed", options->choice.only_changed,
-             "do not read files whose current attribute has the same sums");
+             "do not read files with a current attribute that has the same sums");
     add_value(command, "--sample", options->choice.sample, "PART", "a random part of the files: 1%");
     add_value(command, "--seed", options->choice.seed, "N", "of the sample: the same files again").group(more_options);
     add_value(command, "--max-age", options->choice.age_max, "TIME",

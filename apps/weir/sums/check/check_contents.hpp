@@ -14,7 +14,7 @@ namespace weir::app {
 
 class KnownContents {
 public:
-    /// A file of a manifest, and what came of it: it is at its place when it is as the manifest says.
+    /// A file of a manifest, and its result: it is at its place when it is as in the manifest.
     void add(const fixity::FileSum& file);
     /// Every algorithm that a manifest has: the sums to make of the others.
     [[nodiscard]] const std::vector<digest::Algorithm>& algorithms() const noexcept { return algorithms_; }

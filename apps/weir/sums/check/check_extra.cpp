@@ -63,8 +63,8 @@ std::vector<std::string> ExtraFiles::directories() const {
     return names;
 }
 
-bool ExtraFiles::is_left_out(const fixity::FileStamp& stamp) const noexcept {
-    return std::ranges::any_of(left_out_,
+bool ExtraFiles::is_excluded(const fixity::FileStamp& stamp) const noexcept {
+    return std::ranges::any_of(excluded_,
                                [&](const auto& one) { return one.device == stamp.device && one.inode == stamp.inode; });
 }
 
@@ -73,7 +73,8 @@ std::uint64_t ExtraFiles::find(const std::function<void(fixity::FileSum)>& sink,
     std::uint64_t links = 0;
     for (const auto& root : outermost(roots_)) {
         struct stat status{};
-        if (::stat(root.c_str(), &status) != 0 && errno == ENOENT) continue;  // its files were missing, which was said
+        if (::stat(root.c_str(), &status) != 0 && errno == ENOENT)
+            continue;  // its files were missing, which was reported
         fixity::TreeWalk walk(root.native(), false);
         while (auto item = walk.next()) {
             if (stop()) return links;
@@ -97,7 +98,7 @@ std::optional<fixity::FileSum> ExtraFiles::look_at(fixity::WalkItem item) const 
         if (errno == ENOENT) return std::nullopt;  // taken away meanwhile
     } else {
         found.stamp = fixity::stamp_of(status);
-        if (is_left_out(found.stamp)) return std::nullopt;
+        if (is_excluded(found.stamp)) return std::nullopt;
     }
     found.status = fixity::Status::extra;
     found.failure.reset();

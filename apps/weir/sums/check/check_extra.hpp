@@ -22,13 +22,14 @@ public:
     /// `base`: where relative names begin; absolute.
     explicit ExtraFiles(std::filesystem::path base) : base_(std::move(base)) {}
 
-    /// A file of manifest number `manifest`, whose names come one after the other. 16 bytes of it are kept.
+    /// A file of manifest number `manifest`; its names come one after the other. 16 bytes of it are kept.
     void add_named(std::string_view name, std::size_t manifest);
-    /// Not to be said, whatever its name: a manifest itself, what is written meanwhile.
-    void leave_out(const fixity::FileStamp& stamp) { left_out_.push_back(stamp); }
+    /// Not to be reported, whatever its name: a manifest itself, what is written meanwhile.
+    void exclude(const fixity::FileStamp& stamp) { excluded_.push_back(stamp); }
 
     /// Once all names are there. Gives to `sink` what no manifest names (Status::extra), what is no file (skipped) and
-    /// what could not be looked at (error), until `stop` says so. Symbolic links are not followed; how many there were.
+    /// what could not be looked at (error), until `stop` returns true. Symbolic links are not followed; how many there
+    /// were.
     [[nodiscard]] std::uint64_t find(const std::function<void(fixity::FileSum)>& sink,
                                      const std::function<bool()>& stop);
 
@@ -42,14 +43,14 @@ private:
 
     [[nodiscard]] static Key key_of(std::string_view path);
     [[nodiscard]] std::optional<fixity::FileSum> look_at(fixity::WalkItem item) const;
-    [[nodiscard]] bool is_left_out(const fixity::FileStamp& stamp) const noexcept;
+    [[nodiscard]] bool is_excluded(const fixity::FileStamp& stamp) const noexcept;
     [[nodiscard]] std::string name_of(const std::filesystem::path& path) const;
 
     const std::filesystem::path base_;
     std::deque<Key> named_;
     std::vector<std::filesystem::path> roots_;  // by manifest
     std::size_t manifest_ = 0;
-    std::vector<fixity::FileStamp> left_out_;
+    std::vector<fixity::FileStamp> excluded_;
 };
 
 }  // namespace weir::app

@@ -12,7 +12,7 @@ std::optional<fixity::Trust> trust_of(const CheckChoice& choice, WallTime now) {
     if (!choice.age_max) return fixity::Trust{-ever, ever};
     const auto now_s = std::chrono::floor<std::chrono::seconds>(now.time_since_epoch());
     return fixity::Trust{(now_s - *choice.age_max).count(),
-                         now_s.count()};  // one of the future says nothing about its age
+                         now_s.count()};  // one of the future proves nothing about its age
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which files a check reads: those of its manifests, all or a sample of them, but for those that nobody has changed
+// Which files a check reads: those of its manifests, all or a sample of them, but for those that did not change
 // since their sum was made when that is enough. And what lies beside them that no manifest names.
 #pragma once
 

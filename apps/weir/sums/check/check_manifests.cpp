@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t problems_said_max = 20;  // of a manifest; the rest is counted
+constexpr std::uint64_t problems_shown_max = 20;  // of a manifest; the rest is counted
 
 }  // namespace
 
@@ -30,18 +30,18 @@ std::optional<fixity::Job> CheckManifests::next() {
         if (!item) {
             if (!stopped_) {
                 ++unreadable_;
-                say(item.error().message());
+                report(item.error().message());
             }
             reader_.reset();
         } else if (!*item) {
             close();
         } else if (auto* problem = std::get_if<fixity::ManifestProblem>(&**item)) {
             malformed_ += problem->malformed ? 1U : 0U;
-            if (++problems_ <= problems_said_max)
-                say(fmt::format("{}{}:{}: {}", problem->malformed ? "" : "warning: ", settings_.paths[at_ - 1],
-                                problem->line, problem->text));
-            else if (problems_ == problems_said_max + 1)
-                say(fmt::format("{}: has more lines like these", settings_.paths[at_ - 1]));
+            if (++problems_ <= problems_shown_max)
+                report(fmt::format("{}{}:{}: {}", problem->malformed ? "" : "warning: ", settings_.paths[at_ - 1],
+                                   problem->line, problem->text));
+            else if (problems_ == problems_shown_max + 1)
+                report(fmt::format("{}: has more lines like these", settings_.paths[at_ - 1]));
         } else {
             ++entries_;
             return job_of(std::move(std::get<fixity::ManifestEntry>(**item)));
@@ -53,7 +53,7 @@ std::optional<fixity::Job> CheckManifests::next() {
 void CheckManifests::close() {
     if (entries_ == 0) {
         if (problems_ == 0) ++malformed_;
-        say(fmt::format("{} has no sums in it, so nothing is proven", settings_.paths[at_ - 1]));
+        report(fmt::format("{} has no sums in it, so nothing is proven", settings_.paths[at_ - 1]));
     }
     reader_.reset();
 }
@@ -65,7 +65,7 @@ bool CheckManifests::open_next() {
         how.stop = stop_is_pending;
         auto opened = fixity::InputFile::open(path, fixity::Origin::named, how);
         if (!opened) {
-            say_failure(opened.error());
+            report_failure(opened.error());
             continue;
         }
         stamps_.push_back(opened->stamp());
@@ -87,10 +87,10 @@ bool CheckManifests::open_next() {
     return false;
 }
 
-void CheckManifests::say_failure(const fixity::Failure& failure) {
+void CheckManifests::report_failure(const fixity::Failure& failure) {
     const bool absent = failure.os_errno == ENOENT || failure.os_errno == ENOTDIR;
     ++(absent ? missing_ : unreadable_);
-    say(fmt::format("cannot open the manifest {}: {}", settings_.paths[at_ - 1], failure.text));
+    report(fmt::format("cannot open the manifest {}: {}", settings_.paths[at_ - 1], failure.text));
 }
 
 fixity::Job CheckManifests::job_of(fixity::ManifestEntry entry) {
@@ -99,8 +99,8 @@ fixity::Job CheckManifests::job_of(fixity::ManifestEntry entry) {
         std::string names;
         for (const auto& sum : entry.one_of)
             names += (names.empty() ? "" : ", ") + std::string(digest::name(sum.algorithm()));
-        say(fmt::format("warning: {} does not say its algorithm; {} are tried, -a says which it is",
-                        settings_.paths[at_ - 1], names));
+        report(fmt::format("warning: {} does not name its algorithm; {} are tried, -a names it",
+                           settings_.paths[at_ - 1], names));
     }
     fixity::Job job;
     job.origin = fixity::Origin::listed;
@@ -121,7 +121,7 @@ bool CheckManifests::is_outside(const fs::path& path) const {
     return std::ranges::mismatch(base_, normal).in1 != base_.end();
 }
 
-void CheckManifests::say(std::string_view text) const {
+void CheckManifests::report(std::string_view text) const {
     if (complain_) complain_(text);
 }
 

@@ -26,7 +26,7 @@ class CheckManifests {
 public:
     using Complain = std::function<void(std::string_view)>;
 
-    /// `complain` may be null: nothing is said.
+    /// `complain` may be null: nothing is reported.
     CheckManifests(CheckSettings settings, Complain complain);
 
     [[nodiscard]] std::optional<fixity::Job> next();
@@ -52,8 +52,8 @@ private:
     void close();
     [[nodiscard]] fixity::Job job_of(fixity::ManifestEntry entry);
     [[nodiscard]] bool is_outside(const std::filesystem::path& path) const;
-    void say(std::string_view text) const;
-    void say_failure(const fixity::Failure& failure);
+    void report(std::string_view text) const;
+    void report_failure(const fixity::Failure& failure);
 
     CheckSettings settings_;
     Complain complain_;

@@ -11,8 +11,8 @@ Result<> read_value(std::string_view text, Percentage& to) {
     if (marked) text.remove_suffix(1);
     const auto read = weir::app::read_value(text, percentage.value);
     if (!marked || !read || !(percentage.value > 0 && percentage.value <= 100))
-        return fail(Errc::usage,
-                    fmt::format("\"{}{}\" is not a part of the files; say it as 1% or 0.5%", text, marked ? "%" : ""));
+        return fail(Errc::usage, fmt::format("\"{}{}\" is not a part of the files; write it as 1% or 0.5%", text,
+                                             marked ? "%" : ""));
     return to = percentage, Result<>{};
 }
 

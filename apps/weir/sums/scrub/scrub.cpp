@@ -133,11 +133,11 @@ int run_scrub(const Options& options) {
         return names->next();
     });
     plan.reading().progress = [&progress](std::uint64_t bytes) { progress.add_bytes(bytes); };
-    const auto say = [&progress](std::string_view text) {
+    const auto report = [&progress](std::string_view text) {
         progress.clear();
         complain(me, text);
     };
-    ScrubNames names(cursor.root, whole(cursor), say);
+    ScrubNames names(cursor.root, whole(cursor), report);
     Saver saver(options, std::move(state), clock);
 
     auto writer = fixity::ManifestWriter::make(
@@ -172,7 +172,7 @@ int run_scrub(const Options& options) {
             progress.clear();
             print("{}: {}\n", printable(file.path), finding(file));
         }
-        if (file.status == fixity::Status::error) say(complaint(file));
+        if (file.status == fixity::Status::error) report(complaint(file));
         saver.save_sometimes(cursor);
     };
     const auto begin = clock.now();
@@ -188,9 +188,9 @@ int run_scrub(const Options& options) {
     auto shown = cursor.verdict;
     shown.bytes -= before;  // the rate is of this time
     if (options.json) print(writer->end(json_fields(shown, seconds)));
-    else say(summary(shown, seconds));
+    else report(summary(shown, seconds));
     if (cursor.verdict.interrupted && !options.state.empty())
-        say(fmt::format("interrupted; the next scrub with --state {} goes on here", options.state.native()));
+        report(fmt::format("interrupted; the next scrub with --state {} goes on here", options.state.native()));
     if (saver.failed()) ++shown.error;  // of this time only, and no file's
     const int code = shown.exit_code();
     // Files without any sum are the usual thing in a tree; they are counted, and no failure.

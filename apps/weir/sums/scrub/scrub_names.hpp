@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a scrub proves: every file below a directory against its attributes, and the files of manifests that
-// are met on the way (SHA256SUMS, x.md5, sums.weir ...) against those. In one order, from any place on.
+// are met during the walk (SHA256SUMS, x.md5, sums.weir ...) against those. In one order, from any place on.
 #pragma once
 
 #include <optional>

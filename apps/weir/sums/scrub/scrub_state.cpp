@@ -20,7 +20,7 @@ constexpr int tries = 100;
 
 bool lock(int fd) noexcept { return ::flock(fd, LOCK_EX | LOCK_NB) == 0; }
 
-/// The file that is open still has the name: whoever had the lock before may have replaced or removed it.
+/// The file that is open still has the name: the process that had the lock before may have replaced or removed it.
 bool has_name(int fd, const std::filesystem::path& path) noexcept {
     struct stat open{}, named{};
     return ::fstat(fd, &open) == 0 && ::stat(path.c_str(), &named) == 0 && open.st_dev == named.st_dev &&
@@ -83,7 +83,7 @@ Result<> ScrubState::write(std::string_view text) {
     ::unlink(temporary.c_str());  // of one that was killed; the lock is ours
     ScrubState next(path_, ::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (!next.fd_) return cannot("write", path_);
-    // Locked before it has the name, so that nobody comes between.
+    // Locked before it has the name, so that no other process comes between.
     if (!lock(next.fd_.get()) || !write_all(next.fd_.get(), text) || ::rename(temporary.c_str(), path_.c_str()) != 0) {
         const int why = errno;
         ::unlink(temporary.c_str());

@@ -45,14 +45,14 @@ public:
         : options_(options), writer_(writer), output_(output), progress_(progress), update_(update) {}
 
     void take(fixity::FileSum file) {
-        if (file.status == fixity::Status::skipped && output_.is_own(file.stamp)) return leave_out(file);
+        if (file.status == fixity::Status::skipped && output_.is_own(file.stamp)) return exclude(file);
         if (file.expected) return keep(file);
         progress_.add_file();
         if (file.status == fixity::Status::error && output_.is_own(file.stamp)) replaces_input = true;
         if (file.attributes.taken) sums_taken += file.sums.size();
         add_to_manifest(file);
         verdict.count(file);
-        say(file);
+        report(file);
     }
 
     SumVerdict verdict;
@@ -66,7 +66,7 @@ private:
         progress_.add_file();
         auto& known = *file.expected;
         if (file.status == fixity::Status::mismatch && !file.sums.empty()) {
-            problem(fmt::format("{} has other bytes than {} says; its sums were made anew", file.path,
+            problem(fmt::format("{} has other bytes than in {}; its sums were made anew", file.path,
                                 options_.output.native()));
             known.sums = std::move(file.sums);
             if (known.size) known.size = file.size;
@@ -90,9 +90,9 @@ private:
         ++verdict.error;
     }
 
-    void leave_out(const fixity::FileSum& file) {
+    void exclude(const fixity::FileSum& file) {
         if (output_.has_own_name(file.stamp))
-            problem(fmt::format("{} is where these sums go; it was left out", file.path));
+            problem(fmt::format("{} is where these sums go; it was not summed", file.path));
     }
 
     /// What is damaged must not get into a manifest as if it were good.
@@ -121,19 +121,19 @@ private:
         output_.write(text_);
     }
 
-    void say(const fixity::FileSum& file) {
+    void report(const fixity::FileSum& file) {
         if (file.failure && file.failure->text == "its name does not fit") return;
         if (const auto text = complaint(file); !text.empty()) problem(text);
         if (is_refused(file))
             problem(
-                fmt::format("{} is not as its attributes say: {} is not of these bytes; nothing was stored, restore "
+                fmt::format("{} is not as in its attributes: {} is not of these bytes; nothing was stored, restore "
                             "the file or store anew with --xattr replace",
                             file.path, fmt::join(file.attributes.mismatches, ", ")));
         if (options_.attributes == fixity::AttributeUse::replace && !file.attributes.mismatches.empty())
             problem(fmt::format("warning: {}: {} was not of these bytes, and is replaced", file.path,
                                 fmt::join(file.attributes.mismatches, ", ")));
         for (const auto& warning : file.attributes.warnings) {
-            // A whole tree without attributes is said once.
+            // A whole tree without attributes is reported once.
             if (warning == last_warning_) continue;
             problem(fmt::format("warning: {}: {}", file.path, warning));
             last_warning_ = warning;
@@ -182,13 +182,13 @@ Result<> check_range(const Options& options) {
 }
 
 Result<> check_update(const Options& options) {
-    const char* const wrong =
-        options.output.empty()                             ? "needs the manifest as -o FILE"
-        : options.format != fixity::Format::bsd            ? "keeps the form of the manifest; leave out -f and --json"
-        : options.algorithms.values.size() > 1             ? "keeps the algorithms of the manifest; leave out -a"
-        : options.attributes != fixity::AttributeUse::none ? "does not go with --xattr"
-        : options.range                                    ? "does not go with --range"
-                                                           : nullptr;
+    const char* const wrong = options.output.empty() ? "needs the manifest as -o FILE"
+                              : options.format != fixity::Format::bsd
+                                  ? "keeps the form of the manifest; omit -f and --json"
+                              : options.algorithms.values.size() > 1 ? "keeps the algorithms of the manifest; omit -a"
+                              : options.attributes != fixity::AttributeUse::none ? "does not go with --xattr"
+                              : options.range                                    ? "does not go with --range"
+                                                                                 : nullptr;
     return wrong != nullptr ? fail(Errc::usage, fmt::format("--update {}", wrong)) : Result<>{};
 }
 
@@ -237,13 +237,13 @@ int run_sum(Options options) {
     if (const auto good = check(options); !good) return fail_with(me, good.error());
     std::optional<ManifestUpdate> update;
     if (options.update) {
-        const auto& said = options.algorithms.values;
+        const auto& given = options.algorithms.values;
         auto read = ManifestUpdate::read(options.output, *options.update,
-                                         said.empty() ? std::nullopt : std::optional(said.front()), options.zero);
+                                         given.empty() ? std::nullopt : std::optional(given.front()), options.zero);
         if (!read) return fail_with(me, read.error());
-        if (!said.empty() && read->algorithms() != said)
-            return fail_usage(me, fmt::format("--update: {} has other sums than {}; leave out -a",
-                                              options.output.native(), digest::name(said.front())));
+        if (!given.empty() && read->algorithms() != given)
+            return fail_usage(me, fmt::format("--update: {} has other sums than {}; omit -a", options.output.native(),
+                                              digest::name(given.front())));
         update = std::move(*read);
         options.format = update->format();
         options.algorithms.values = update->algorithms();
@@ -281,7 +281,7 @@ int run_sum(Options options) {
     SumNames names(options.names);
     Reporter reporter(options, *writer, *output, progress, update ? &*update : nullptr);
     const auto source = [&]() -> std::optional<fixity::Job> {
-        if (output->failed()) return std::nullopt;  // nobody would see it
+        if (output->failed()) return std::nullopt;  // it would not be seen
         if (update) {
             if (auto known = update->next()) return known;
         }
@@ -329,7 +329,7 @@ int run_sum(Options options) {
     if (reporter.replaces_input && !options.output.empty())
         return fail_usage(me, own_input(options, "one of the files"));
     if (reporter.verdict.not_stored > 0)
-        complain(me, fmt::format("the sums of {} were printed and not stored; the warnings say why",
+        complain(me, fmt::format("the sums of {} were printed and not stored; the warnings have the reason",
                                  counted(reporter.verdict.not_stored, "file")));
     if (const auto finished = output->finish(!verdict.interrupted); !finished) return fail_work(me, finished.error());
     if (verdict.interrupted)

@@ -45,7 +45,7 @@ Result<> read_value(std::string_view text, RangeOption& to) {
     if (colon == std::string_view::npos || !read_value(text.substr(0, colon), offset))
         return fail(
             Errc::usage,
-            fmt::format("\"{}\" is not a range; say OFF:LEN, as in 1MiB:4KiB, or OFF: for all behind it", text));
+            fmt::format("\"{}\" is not a range; write OFF:LEN, as in 1MiB:4KiB, or OFF: for all behind it", text));
     to.bytes = {.offset = offset.count(), .length = std::nullopt};
     if (colon + 1 == text.size()) return {};
     WEIR_TRY(read_value(text.substr(colon + 1), length));

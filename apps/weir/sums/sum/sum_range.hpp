@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// weir sum --range: sums of a part of each file, in a form that nobody takes for the sums of the whole.
+// weir sum --range: sums of a part of each file, in a form that cannot be taken for the sums of the whole.
 #pragma once
 
 #include <string>

@@ -50,7 +50,7 @@ Result<ManifestUpdate> ManifestUpdate::read(const std::filesystem::path& path, U
     }
     if (update.algorithms_.empty()) return wrong("has no sums in it");
     update.format_ = reader.format().value_or(Format::bsd);
-    update.leave_out_header();
+    update.remove_header();
     if (update.format_ == Format::csv || update.format_ == Format::hashdeep) {
         const auto has_all = [&](const auto& entry) {
             return std::ranges::equal(entry.sums, update.algorithms_, {}, &digest::Digest::algorithm);
@@ -62,7 +62,7 @@ Result<ManifestUpdate> ManifestUpdate::read(const std::filesystem::path& path, U
 }
 
 /// Comments that are written with the form again.
-void ManifestUpdate::leave_out_header() {
+void ManifestUpdate::remove_header() {
     const auto first = entries_.front().line;
     std::erase_if(comments_, [&](const auto& comment) {
         const auto& [line, text] = comment;
@@ -82,7 +82,7 @@ std::string ManifestUpdate::comments_before(std::uint64_t line) {
 
 Result<> ManifestUpdate::add(fixity::ManifestEntry entry) {
     if (!entry.one_of.empty())
-        return fail(Errc::usage, fmt::format("line {} does not say its algorithm; name it with -a", entry.line));
+        return fail(Errc::usage, fmt::format("line {} does not name its algorithm; name it with -a", entry.line));
     if (entry.sums.empty()) return {};  // of JSON: it could not be read then, and is looked at again when it is named
     for (const auto& sum : entry.sums) {
         if (std::ranges::find(algorithms_, sum.algorithm()) == algorithms_.end())

@@ -35,8 +35,8 @@ public:
     [[nodiscard]] const std::vector<digest::Algorithm>& algorithms() const noexcept { return algorithms_; }
     /// The files that it names, one after the other, each with its entry as what is expected.
     [[nodiscard]] std::optional<fixity::Job> next();
-    /// Its comments that stand before that line (of an entry) and were not asked for yet; at the end, all that are
-    /// left.
+    /// Its comments that stand before that line (of an entry) and were not read yet; at the end, all that
+    /// remain.
     [[nodiscard]] std::string comments_before(std::uint64_t line = std::numeric_limits<std::uint64_t>::max());
     /// Names are the same when they lead to the same place: data/a and ./data/a.
     [[nodiscard]] bool names(const std::string& path) const { return places_.contains(place_of(path)); }
@@ -47,7 +47,7 @@ private:
         return (base_ / name).lexically_normal().native();
     }
     [[nodiscard]] Result<> add(fixity::ManifestEntry entry);
-    void leave_out_header();
+    void remove_header();
 
     UpdateKind kind_;
     std::filesystem::path base_;
