@@ -58,7 +58,7 @@ target_compile_options(weir_build_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast -Wnon-virtual-dtor
   -Woverloaded-virtual -Wcast-align -Wunused -Wnull-dereference
   $<$<BOOL:${WEIR_WARNINGS_AS_ERRORS}>:-Werror>)
-# A source that is compiled together with others looks like a header, its anonymous namespace like everybody's.
+# A source that is compiled together with others looks like a header, its anonymous namespace like that of all.
 target_compile_options(weir_build_flags INTERFACE $<$<BOOL:${WEIR_UNITY}>:-Wno-shadow>
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${WEIR_UNITY}>>:-Wno-subobject-linkage>)
 # What g++ 12 gets wrong inside its own standard library when it optimises (std::string, std::expected).

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # weir_used_headers(NAME header...): stops when one of the library's public headers, include/weir/NAME/header, is used by
-# nobody else: it belongs in src/. A header is used when a file of another target includes it (a library, its tests too; a
+# no other target: it belongs in src/. A header is used when a file of another target includes it (a library, its tests too; a
 # program, a binding; and for those who build against an installed weir, to whom every public header goes: examples/,
 # lib/*/example, test/outside), or when a header that is used includes it.
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # How others find an installed weir: as CMake targets, find_package(weir COMPONENTS delivery) and
-# weir::delivery, and by pkg-config, one weir-LIBRARY.pc each. The libraries are static, so whoever
+# weir::delivery, and by pkg-config, one weir-LIBRARY.pc each. The libraries are static, so a program that
 # links one also links what only its sources use; both kinds of file are made here from what the
-# targets themselves say, and a component asks for its own dependencies only.
+# targets themselves state, and a component asks for its own dependencies only.
 #
 include(CMakePackageConfigHelpers)
 get_property(weir_libraries GLOBAL PROPERTY WEIR_LIBRARIES)
 
 # weir_outside(TARGET FIND PC): a target from outside, the line of weirConfig.cmake that finds it
-# again, and what a .pc file says for it: a module to require, linker flags, or nothing (headers only).
+# again, and what a .pc file has for it: a module to require, linker flags, or nothing (headers only).
 function(weir_outside target find pc)
   set_property(GLOBAL PROPERTY "WEIR_OUTSIDE_${target}" "${find}" "${pc}")
 endfunction()
@@ -56,7 +56,7 @@ function(weir_outside_of library)
       list(APPEND flags "-l${item}")
       continue()
     elseif(NOT known)
-      message(FATAL_ERROR "weir_install: lib/${library} links ${item}, and nobody has said how an installed "
+      message(FATAL_ERROR "weir_install: lib/${library} links ${item}, and it is not stated how an installed "
                           "weir finds it again; add it to the list in cmake/weir_install.cmake")
     endif()
     list(GET known 0 find)

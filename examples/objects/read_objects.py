@@ -28,7 +28,7 @@ from uproot.source.chunk import Chunk
 from uproot.source.cursor import Cursor
 
 
-# docs/formats/objects.md. A class that says no version (no ClassDef) has version 0 here. Types are spelled as by ROOT:
+# docs/formats/objects.md. A class without a version (no ClassDef) has version 0 here. Types are spelled as by ROOT:
 # "vector<vector<int> >", "float[3]", "Long64_t". (uproot does not read maps of texts outside of trees.)
 CLASSES = {
     ("weir::selection::Quantity", 1): {"name": "string", "value": "double"},

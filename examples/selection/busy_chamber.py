@@ -11,7 +11,7 @@ CHAMBER_WORDS_MIN, CALORIMETER_WORDS_MIN = 400, 300
 
 def data_words(rob):
     """Words of the detector's own data in a ROB: rob[2] is the size of its header; behind it stands the ROD, whose last
-    word but one says how many there are."""
+    word but one is their number."""
     return int(rob[-2])
 
 

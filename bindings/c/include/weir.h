@@ -12,7 +12,7 @@
  * they would have written is then unchanged. The others cannot fail.
  *
  * Every function may be called from any thread at any time, with one exception: an object (weir_summer,
- * weir_parallel_adler32) says with its functions which calls may overlap. Objects belong to the caller from
+ * weir_parallel_adler32) states with its functions which calls may overlap. Objects belong to the caller from
  * ..._new to ..._free.
  *
  * The names, numbers and shapes below are stable: what was built against this header runs with every later
@@ -80,7 +80,7 @@ typedef struct weir_value {
 /* Lower-case digits with leading zeros, and a zero. WEIR_TOO_SMALL: text_size is not 2 * size + 1 at least. */
 WEIR_API int weir_value_hex(const weir_value* value, char* text, size_t text_size);
 
-/* Digits in either case; leading zeros of a number may be missing, as old tools left them out. */
+/* Digits in either case; leading zeros of a number may be missing, as old tools omitted them. */
 WEIR_API int weir_value_parse(const char* algorithm, const char* text, weir_value* value);
 
 /* The number that a value of up to 8 bytes is; of longer ones the last 8 bytes. */

@@ -32,7 +32,7 @@ bool parse(const weir_parallel_options& from, checksum::ParallelOptions& to) {
     to.cutoff = from.cutoff;
     if (from.zlib_kernel == 1) to.kernel = checksum::AdlerKernel::zlib;
     to.pin = from.pin == 1;
-    constexpr std::uint64_t spin_ns_max = 1'000'000'000;  // a second of spinning is more than anybody can want
+    constexpr std::uint64_t spin_ns_max = 1'000'000'000;  // a second of spinning is more than any caller can want
     if (from.spin_ns != 0) to.spin = std::chrono::nanoseconds(std::min(from.spin_ns, spin_ns_max));
     return true;
 }

@@ -66,7 +66,7 @@ void test_parallel(void) {
     wrong.threads = 65;
     CHECK(weir_parallel_adler32_new(&wrong, &error) == NULL && error == WEIR_INVALID);
     wrong.threads = 0;
-    wrong.struct_size = 0; /* forgotten */
+    wrong.struct_size = 0; /* not set */
     CHECK(weir_parallel_adler32_new(&wrong, &error) == NULL && error == WEIR_INVALID);
     free(data);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * weir.h needs nothing before it and says the same in C99 as in C++. */
+ * weir.h needs nothing before it and is the same in C99 as in C++. */
 #include <weir.h>
 
 typedef char value_has_no_hidden_padding[sizeof(weir_value) == WEIR_VALUE_SIZE_MAX + sizeof(size_t) ? 1 : -1];

@@ -15,12 +15,12 @@ $cc -std=c99 -Wall -Wextra -Wpedantic -Werror "$source" $flags -o "$folder/sum_o
 
 library=$(PKG_CONFIG_PATH=$pc pkg-config --variable=libdir weir)
 check() {
-    said=$(LD_LIBRARY_PATH=$library "$folder/sum_one" "$1" 123456789)
-    if [ "$said" != "$2" ]; then echo "$1: '$said' instead of $2" >&2; exit 1; fi
+    printed=$(LD_LIBRARY_PATH=$library "$folder/sum_one" "$1" 123456789)
+    if [ "$printed" != "$2" ]; then echo "$1: '$printed' instead of $2" >&2; exit 1; fi
 }
 check crc32c e3069283
 check md5 25f9e794323b453885f5181f1b624d0b
-if LD_LIBRARY_PATH=$library "$folder/sum_one" crc33 x 2>"$folder/said"; then echo 'an unknown name was taken' >&2; exit 1; fi
-grep -q 'no algorithm of this name' "$folder/said"
+if LD_LIBRARY_PATH=$library "$folder/sum_one" crc33 x 2>"$folder/printed"; then echo 'an unknown name was taken' >&2; exit 1; fi
+grep -q 'no algorithm of this name' "$folder/printed"
 if grep -q "$build" "$library"/libweir.so; then echo 'the installed library names the folder it was built in' >&2; exit 1; fi
 echo "built and ran against the installed library: $flags"

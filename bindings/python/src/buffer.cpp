@@ -25,8 +25,8 @@ Buffer::Buffer(nanobind::handle object) {
         throw nanobind::python_error();
     }
     if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) == 0) return;
-    // An object that has none any more (a memoryview that was released, an mmap that was closed) says so itself. NumPy
-    // says the same of bytes that do not lie side by side; those it has, piece by piece.
+    // An object that has none any more (a memoryview that was released, an mmap that was closed) raises that itself.
+    // NumPy raises the same for bytes that do not lie side by side; those it has, piece by piece.
     if (PyErr_ExceptionMatches(PyExc_ValueError) != 0) {
         nanobind::python_error gone;
         if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_FULL_RO) != 0) {

@@ -11,7 +11,7 @@ namespace weir::python {
 
 class Buffer {
 public:
-    /// Throws what Python says: TypeError for an object without bytes (a text), ValueError for one whose
+    /// Throws as Python does: TypeError for an object without bytes (a text), ValueError for one whose
     /// bytes are gone (released, closed), BufferError for one whose bytes do not lie side by side.
     explicit Buffer(nanobind::handle object);
     ~Buffer() { PyBuffer_Release(&view_); }

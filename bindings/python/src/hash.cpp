@@ -15,7 +15,7 @@ namespace {
 
 void update(Hash& hash, nb::handle object) {
     const Buffer buffer(object);
-    // Another thread may hold the object's lock and wait for the GIL, so even a short update lets go of it.
+    // Another thread may hold the object's lock and wait for the GIL, so even a short update releases it.
     nb::gil_scoped_release release;
     hash.add(buffer.data());
 }

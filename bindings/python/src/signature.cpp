@@ -54,7 +54,7 @@ PyMethodDef& define(const Signed& of, nb::handle bound, Call* call) {
                             METH_FASTCALL | METH_KEYWORDS, text->c_str()};
 }
 
-/// A builtin function whose self is the bound one.
+/// A builtin function with the bound one as its self.
 PyObject* call_function(PyObject* bound, PyObject* const* arguments, Size count, PyObject* keywords) {
     return PyObject_Vectorcall(bound, arguments, static_cast<std::size_t>(count), keywords);
 }

@@ -13,7 +13,7 @@ namespace weir::xrootd {
 
 class Calculator final : public XrdCksCalc {
 public:
-    /// `name` is XRootD's; it is what Type() says.
+    /// `name` is XRootD's; it is what Type() returns.
     Calculator(std::string name, Meaning meaning);
 
     /// The value in the order in which XRootD stores and prints its bytes.

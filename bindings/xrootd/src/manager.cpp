@@ -26,7 +26,7 @@ struct Recycle {
 };
 
 /// To the server's log, which has its stderr.
-void say(const char* path, const Failure& failure) {
+void report(const char* path, const Failure& failure) {
     if (failure.offset)
         std::fputs(fmt::format("weir-xrdcks: cannot sum {} at offset {}: {}; no sum was made\n", path, *failure.offset,
                                failure.text)
@@ -45,7 +45,7 @@ void update(XrdCksCalc& calculator, ConstData data) {
     }
 }
 
-/// The file's modification time when every byte went through the calculator and nobody wrote to it meanwhile.
+/// The file's modification time when every byte went through the calculator and it was not written to meanwhile.
 std::expected<std::int64_t, Failure> sum(const std::string& path, XrdCksCalc& calculator) {
     const fixity::Reading how;
     const auto file = InputFile::open(path, fixity::Origin::listed, how);
@@ -75,7 +75,7 @@ int Manager::Calc(const char* path, XrdCksData& data, int store) {
         if (!calculator) return -ENOTSUP;
         const auto made = sum(root_ + path, *calculator);
         if (!made) {
-            say(path, made.error());
+            report(path, made.error());
             return made.error().os_errno != 0 ? -made.error().os_errno : -EIO;
         }
         int size = 0;

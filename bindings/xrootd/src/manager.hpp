@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// XRootD's checksum manager with our way of reading: what could not be read to its end without an error, by nobody
+// XRootD's checksum manager with our way of reading: what could not be read to its end without an error, by no program
 // written meanwhile, has no sum. Names, attributes and calculators stay those of the manager below it.
 #pragma once
 

@@ -35,7 +35,7 @@ std::optional<Meaning> meaning_of(std::string_view name, std::string_view parame
         if (parameters == "big-endian") return Meaning{Algorithm::crc32};
         return std::nullopt;
     }
-    if (!parameters.empty()) return std::nullopt;  // a wish that nobody would fulfil
+    if (!parameters.empty()) return std::nullopt;  // a wish that would not be fulfilled
     if (name == "crc32") return Meaning{Algorithm::cksum};
     if (const auto algorithm = digest::parse_algorithm(name)) return Meaning{*algorithm};
     return std::nullopt;

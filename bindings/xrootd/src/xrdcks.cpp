@@ -38,13 +38,13 @@ XrdVERSIONINFO(XrdCksCalcInit, weir - xrdcks)  // looked up before the entry poi
         }
     } catch (const std::bad_alloc&) {
     }
-    return nullptr;  // the server says that the initialization failed, with the name, and does not start
+    return nullptr;  // the server reports that the initialization failed, with the name, and does not start
 }
 
 namespace {
 
 /// What is in front of the names that the server hands to its checksum manager, which are those of clients: the
-/// configuration's oss.localroot. Nothing, after a line in the log, when the configuration does not say it in one way.
+/// configuration's oss.localroot. Nothing, after a line in the log, when the configuration does not set it in one way.
 std::optional<std::string> local_root(const char* configuration) {
     std::ifstream file(configuration == nullptr ? "" : configuration);
     std::optional<std::string> root;
@@ -62,7 +62,7 @@ std::optional<std::string> local_root(const char* configuration) {
         if (key != "oss.localroot") continue;
         if (root && *root != value) {
             std::fputs(
-                "weir-xrdcks: the configuration has several oss.localroot; say which: ofs.ckslib ++ FILE "
+                "weir-xrdcks: the configuration has several oss.localroot; name one: ofs.ckslib ++ FILE "
                 "localroot=PATH\n",
                 stderr);
             return std::nullopt;

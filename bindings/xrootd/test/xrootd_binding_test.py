@@ -82,13 +82,13 @@ class Server:
                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 120
         while time.monotonic() < deadline and self.process.poll() is None:
-            if f":{self.port} initialization completed" in self.said():  # it accepts connections before that
+            if f":{self.port} initialization completed" in self.output():  # it accepts connections before that
                 return
             time.sleep(0.05)
         self.stop()
-        raise AssertionError(f"xrootd did not start, it ended with {self.process.returncode}:\n" + self.said())
+        raise AssertionError(f"xrootd did not start, it ended with {self.process.returncode}:\n" + self.output())
 
-    def said(self):
+    def output(self):
         return "".join(path.read_text(errors="replace") for path in self.folder.glob("**/log"))
 
     def stop(self):
@@ -126,7 +126,7 @@ class Xrootd(unittest.TestCase):
             cls.files[size] = path
             copied = run("xrdcp", "-f", path, cls.url(path.name))
             if copied.returncode != 0:
-                raise AssertionError(copied.stderr + cls.server.said())
+                raise AssertionError(copied.stderr + cls.server.output())
 
     @classmethod
     def url(cls, name):
@@ -134,9 +134,9 @@ class Xrootd(unittest.TestCase):
 
     def query(self, name, kind):
         answer = run("xrdfs", f"127.0.0.1:{self.server.port}", "query", "checksum", f"/{name}?cks.type={kind}")
-        self.assertEqual(answer.returncode, 0, answer.stderr + self.server.said())
-        said, value = answer.stdout.split()
-        self.assertEqual(said, kind)
+        self.assertEqual(answer.returncode, 0, answer.stderr + self.server.output())
+        answered, value = answer.stdout.split()
+        self.assertEqual(answered, kind)
         return value
 
     def test_the_server_loaded_ours(self):
@@ -174,7 +174,7 @@ class Xrootd(unittest.TestCase):
             with self.subTest(kind=kind):
                 source = self.files[9_000_000]
                 up = run("xrdcp", "-f", "--cksum", kind, source, self.url(f"up-{kind}"), env=environment)
-                self.assertEqual(up.returncode, 0, up.stderr + self.server.said())
+                self.assertEqual(up.returncode, 0, up.stderr + self.server.output())
                 target = self.folder / f"down-{kind}"
                 down = run("xrdcp", "-f", "--cksum", kind, self.url(f"up-{kind}"), target, env=environment)
                 self.assertEqual(down.returncode, 0, down.stderr)
@@ -190,7 +190,7 @@ class Xrootd(unittest.TestCase):
         self.assertIn("heck", bad.stderr)  # "CheckSum error"
 
     def test_several_clients_at_once(self):
-        """One kind a file: asked for two kinds of one file at once, XRootD 5.5.3 may answer both with one, whoever
+        """One kind a file: asked for two kinds of one file at once, XRootD 5.5.3 may answer both with one, whichever
         computes them (docs/bindings/xrootd.md)."""
         asked = []
         for number in range(12):
@@ -219,10 +219,10 @@ class Configuration(unittest.TestCase):
         (self.folder / "data" / "f").write_bytes(data)
         os.chmod(self.folder / "data" / "f", 0o666)
         got = run("xrdfs", f"127.0.0.1:{server.port}", "query", "checksum", f"/f?cks.type={kind}")
-        self.assertEqual(got.returncode, 0, got.stderr + server.said())
+        self.assertEqual(got.returncode, 0, got.stderr + server.output())
         return got.stdout.split()
 
-    def test_the_line_says_which_crc64(self):
+    def test_the_line_names_the_crc64(self):
         lines = ["xrootd.chksum max 2 crc64", f"ofs.ckslib crc64 {self.plugin} nvme"]
         self.assertEqual(self.answer(lines, "crc64", b"123456789"), ["crc64", "ae8b14860a799888"])
 
@@ -230,7 +230,7 @@ class Configuration(unittest.TestCase):
         lines = ["xrootd.chksum max 2 zcrc32", f"ofs.ckslib zcrc32 {self.plugin} big-endian"]
         self.assertEqual(self.answer(lines, "zcrc32", b"123456789"), ["zcrc32", "cbf43926"])
 
-    def test_a_wish_that_nobody_fulfils_stops_the_server(self):
+    def test_a_wish_that_is_not_fulfilled_stops_the_server(self):
         for line in (f"ofs.ckslib crc64 {self.plugin} iso", f"ofs.ckslib adler32 {self.plugin} fast", f"ofs.ckslib sha3 {self.plugin}"):
             with self.subTest(line=line):
                 folder = new_folder()

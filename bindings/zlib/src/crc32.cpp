@@ -3,7 +3,7 @@
 // the bit order of the CRC, in zlib as here, so operators may even pass between the two.
 //
 // A negative length means nothing. zlib 1.2.13 never returns from crc32_combine with one; like later
-// versions, we say 0.
+// versions, ours is 0.
 #include "weir/checksum/crc32.hpp"
 
 #include <array>

@@ -32,7 +32,7 @@ result.append(zlib.crc32(zlib.decompress(stream)))
 json.dump(result, sys.stdout)
 """
 
-# Whose adler32 this process has, and GB/s of both sums at 1 MiB.
+# The library of this process's adler32, and GB/s of both sums at 1 MiB.
 SPEED = r"""
 import ctypes, json, sys, time, zlib
 address = ctypes.cast(ctypes.CDLL(None).adler32 if len(sys.argv) > 1 else ctypes.CDLL("libz.so.1").adler32, ctypes.c_void_p).value

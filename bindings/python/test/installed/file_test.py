@@ -104,7 +104,7 @@ class File(unittest.TestCase):
         pathlib.Path("-").write_bytes(b"123456789")
         self.assertEqual(weir.sum("-"), {"adler32": "091e01de"})
 
-    def test_no_descriptor_is_left(self):
+    def test_no_descriptor_stays_open(self):
         before = len(os.listdir("/proc/self/fd"))
         for _ in range(10):
             weir.sum(__file__)
@@ -127,27 +127,27 @@ class File(unittest.TestCase):
         with open(pipe, "wb"):  # never a byte
             time.sleep(0.3)
             process.send_signal(signal.SIGINT)
-            _, said = process.communicate(timeout=120)
-        self.assertIn("KeyboardInterrupt", said)
+            _, printed = process.communicate(timeout=120)
+        self.assertIn("KeyboardInterrupt", printed)
 
-    def test_a_pipe_without_a_writer_waits_and_hears_signals(self):
+    def test_a_pipe_without_a_writer_waits_and_receives_signals(self):
         pipe = self.folder / "pipe"
         os.mkfifo(pipe)
         program = ("import os, signal, weir\n"
-                   "heard = []\n"
-                   "def hear(*_):\n"
-                   "    heard.append(1)\n"
-                   "    if len(heard) < 3: return\n"
+                   "received = []\n"
+                   "def receive(*_):\n"
+                   "    received.append(1)\n"
+                   "    if len(received) < 3: return\n"
                    "    signal.setitimer(signal.ITIMER_REAL, 0)\n"
                    "    raise TimeoutError\n"
-                   "signal.signal(signal.SIGALRM, hear)\n"
+                   "signal.signal(signal.SIGALRM, receive)\n"
                    "signal.setitimer(signal.ITIMER_REAL, 0.2, 0.2)\n"
                    "before = len(os.listdir('/proc/self/fd'))\n"
                    f"try: weir.sum({str(pipe)!r})\n"
-                   "except TimeoutError: print(len(heard), len(os.listdir('/proc/self/fd')) - before)\n")
+                   "except TimeoutError: print(len(received), len(os.listdir('/proc/self/fd')) - before)\n")
         # In a program of its own: where it hangs, it is this test that fails.
-        said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
-        self.assertEqual(said.stdout, "3 0\n", said.stderr)
+        output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+        self.assertEqual(output.stdout, "3 0\n", output.stderr)
 
 
 if __name__ == "__main__":

@@ -142,7 +142,7 @@ class Package(unittest.TestCase):
             self.assertTrue((folder / name).exists(), name)
         self.assertTrue(all(hasattr(weir, name) for name in weir.__all__))
 
-    def test_the_stubs_say_what_the_module_has(self):
+    def test_the_stubs_list_what_the_module_has(self):
         program = ("import array\nimport mmap\nimport numpy\nimport weir\nimport pathlib\n"
                    "a: int = weir.adler32(b'', 1) + weir.crc64_xz(array.array('d')) + weir.crc32(numpy.zeros(3))\n"
                    "b: str = weir.new('md5').hexdigest() + weir.sums(bytearray(), ['md5'])['md5'] + weir.combine('crc32', '0', '0', 1)\n"
