@@ -329,8 +329,8 @@ Result<std::unique_ptr<Catalogue>> open_queued_catalogue(const std::filesystem::
         const auto shared = WEIR_TRY(is_shared(*own));
         if (!shared)
             return fail(Errc::refused,
-                        fmt::format("catalogue {} is not carried over into a shared one; leave --catalogue "
-                                    "out, as its recorder does",
+                        fmt::format("catalogue {} is not carried over into a shared one; omit --catalogue, "
+                                    "as its recorder does",
                                     path.native()));
     }
     return QueuedCatalogue::open(std::move(own), uri, std::move(options));
