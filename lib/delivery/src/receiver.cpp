@@ -235,7 +235,7 @@ void Receiver::disconnect(RunNumber run, wire::ByeReason reason, std::string tex
     });
 }
 
-std::size_t Receiver::close_sessions(RunNumber run) { return station_->context.sessions.close_run(run); }
+std::size_t Receiver::close_sessions(RunNumber run) { return station_->context.sessions.close_sessions(run); }
 
 bool Receiver::stop(std::chrono::milliseconds deadline) { return station_->stop(deadline); }
 

@@ -38,7 +38,7 @@ std::shared_ptr<Session> SessionRegistry::find(SessionId id) const {
     return at == sessions_.end() ? nullptr : at->second.session;
 }
 
-std::size_t SessionRegistry::close_run(RunNumber run) {
+std::size_t SessionRegistry::close_sessions(RunNumber run) {
     const std::scoped_lock lock(mutex_);
     const auto erase_key = [this](const wire::SessionKey& key) { ids_.erase(key); };
     return std::erase_if(sessions_, [&](const auto& item) {

@@ -236,12 +236,12 @@ TEST(SessionRegistry, KeepsIdsForgetsOnlyWhatIsUnusedAndHasALimit) {
     EXPECT_NE(session_a->id, session_b->id);
     EXPECT_EQ(registry.enter(c), nullptr);
     EXPECT_EQ(registry.find(session_b->id), session_b);
-    EXPECT_EQ(registry.close_run(RunNumber{1}), 0U);  // pinned twice
+    EXPECT_EQ(registry.close_sessions(RunNumber{1}), 0U);  // pinned twice
     session_a->restore({});                           // an earlier process had events of it
     EXPECT_FALSE(registry.unpin(*session_a));
     EXPECT_FALSE(registry.unpin(*session_a));
     EXPECT_EQ(registry.find(session_a->id), session_a);
-    EXPECT_EQ(registry.close_run(RunNumber{1}), 1U);
+    EXPECT_EQ(registry.close_sessions(RunNumber{1}), 1U);
     EXPECT_EQ(registry.find(session_a->id), nullptr);
     EXPECT_NE(registry.enter(c)->id, session_a->id);
     EXPECT_TRUE(registry.unpin(*session_b));  // no event ever came
