@@ -130,8 +130,8 @@ TEST_F(DrainTest, WhatAHandOffDeletesMeanwhileStaysDeleted) {
     };
     ASSERT_TRUE(drain_volume(options, *catalogue()).has_value());
     EXPECT_TRUE(fs::is_empty(other_));
-    const auto rows = known->files().value();
-    for (const auto& row : rows) EXPECT_EQ(row.file_state, catalogue::FileState::deleted);
+    const auto now = known->files().value();
+    for (const auto& row : now) EXPECT_EQ(row.file_state, catalogue::FileState::deleted);
 }
 
 TEST_F(DrainTest, ADamagedFileStaysAndIsNamed) {
