@@ -26,7 +26,7 @@ std::map<std::string, std::uint64_t> events_rejected(const delivery::ReceiverSta
     for (std::size_t i = 0; i < wire::reject_reason_count; ++i)
         add(wire::name(static_cast<wire::RejectReason>(i)), stats.rejected_here[i] + stats.rejected_by_sink[i]);
     add(wire::name(wire::RejectReason::duplicate), stats.duplicates);
-    add(Ledger::given_back_name, stats.given_back);
+    add(Ledger::given_back_name, stats.returned);
     add("discarded", stats.discarded);
     return rejected;
 }
