@@ -166,7 +166,7 @@ TEST_F(CatalogueOpen, AnotherFileUnderItsNameIsKept) {
     std::ofstream(path_) << "of another program";
     EXPECT_TRUE(catalogue->restore_name().value());
     EXPECT_TRUE(open()->check().has_value());
-    EXPECT_EQ(std::filesystem::file_size(path_.native() + ".foreign-1"), 15U);
+    EXPECT_EQ(std::filesystem::file_size(path_.native() + ".foreign-1"), 18U);
 }
 
 }  // namespace
