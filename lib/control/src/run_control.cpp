@@ -160,8 +160,10 @@ bool RunControl::State::waits(const Phase& phase) {
     if (phase.what == Phase::What::drain) return waits_for_drain();
     if (draining() && drain_until_ && now_ >= *drain_until_) return false;  // the supervisor has not paused in time
     bool waiting = false;
+    const bool starts = phase.step.transition == service::Transition::start;
     for (const auto& station : stations_) {
         if ((phase.kind && station->entry().kind != *phase.kind) || station->idle()) continue;
+        if (starts && dispensable(station->entry().kind)) continue;
         if (phase.until && now_ >= *phase.until + phase.patience) {
             const auto late = fmt::format("{} did not answer {} in time", station->entry().name, phase.step.text());
             if (phase.what == Phase::What::step && close_again(*station, late)) return true;
@@ -225,7 +227,7 @@ bool RunControl::State::waits_for_assembly() {
         return true;
     }
     return !std::ranges::all_of(stations_, [&](const auto& s) {
-        return not_replaced_.contains(s->entry().name) ||
+        return dispensable(s->entry().kind) ||
                (s->up() && s->idle() && !s->ending() && s->state() == service::StationState::connected);
     });
 }
@@ -354,7 +356,7 @@ void RunControl::State::phases_done() {
 void RunControl::State::end_of_run() {
     RunResult result{run_, stop_reason_, run_seconds_, {}, 0, 0, results(), problems_};
     for (const auto& station : stations_) {
-        if (!station->up() && !station->reported() && station->entry().kind != StationKind::handoff)
+        if (!station->up() && !station->reported() && !dispensable(station->entry().kind))
             result.problems.push_back(fmt::format("{} is gone and left no counts", station->entry().name));
     }
     if (partition_.count(StationKind::handoff) > 0) {

@@ -34,13 +34,13 @@ void RunControl::State::problem(const std::string& what) {
 }
 
 void RunControl::State::problem_of(const StationControl& station, const std::string& what) {
-    if (station.entry().kind == StationKind::handoff) return report(Severity::warning, what);
+    if (dispensable(station.entry().kind)) return report(Severity::warning, what);
     problem(what);
 }
 
 /// It died too often, and a run needs it.
 bool RunControl::State::misses(const StationControl& station) const {
-    return not_replaced_.contains(station.entry().name) && station.entry().kind != StationKind::handoff;
+    return not_replaced_.contains(station.entry().name) && !dispensable(station.entry().kind);
 }
 
 void RunControl::State::report_new_alarms(const StationControl& station) {
@@ -74,12 +74,15 @@ void RunControl::State::trouble_of(StationControl& station, const StationTrouble
         case PartitionState::down:
         case PartitionState::ending: return;
         case PartitionState::coming_up:
-            failure_ = what;
-            report(Severity::error, what);
-            return end_all();
+            if (!dispensable(station.entry().kind)) {
+                failure_ = what;
+                report(Severity::error, what);
+                return end_all();
+            }
+            [[fallthrough]];
         case PartitionState::ready:
             report(Severity::error, what);
-            if (!trouble.died && !trouble.answered) station.kill();
+            if (!trouble.died && (!trouble.answered || dispensable(station.entry().kind))) station.kill();
             return;  // replace_what_is_gone() takes care
         case PartitionState::starting:
             if (assembling()) {
@@ -88,8 +91,7 @@ void RunControl::State::trouble_of(StationControl& station, const StationTrouble
                 return;
             }
             // The supervisor may have begun already: what has started and dies is replaced as in a run.
-            if (station.entry().kind == StationKind::handoff ||
-                (station.started() && !ends_the_run(station.entry().kind)))
+            if (dispensable(station.entry().kind) || (station.started() && !ends_the_run(station.entry().kind)))
                 return trouble_in_run(station, trouble, what);
             problem(what);
             if (!trouble.died && !trouble.answered) station.end(now_, 1s);
@@ -135,7 +137,7 @@ void RunControl::State::trouble_in_run(StationControl& station, const StationTro
     if (replace(station, what)) return;
     const auto often = too_often(what);
     problem_of(station, often);
-    if (kind != StationKind::handoff) stop(often, Drain::bounded);
+    if (!dispensable(kind)) stop(often, Drain::bounded);
 }
 
 void RunControl::State::trouble_in_drain(StationControl& station, const StationTrouble& trouble,
@@ -153,7 +155,7 @@ void RunControl::State::trouble_in_drain(StationControl& station, const StationT
     }
     if (replace(station, what)) return;
     problem_of(station, too_often(what));
-    if (kind != StationKind::handoff) bound_stop();
+    if (!dispensable(kind)) bound_stop();
 }
 
 void RunControl::State::trouble_in_stop(StationControl& station, const StationTrouble& trouble,

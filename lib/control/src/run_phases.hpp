@@ -43,6 +43,9 @@ struct Phase {
 /// What a station that was replaced goes through.
 [[nodiscard]] std::vector<StationStep> steps_of_replacement(const RunControlOptions& options, bool run);
 
+/// No run waits for a station of this kind until it works, ends for its sake, or is bad.
+[[nodiscard]] constexpr bool dispensable(StationKind kind) noexcept { return kind == StationKind::handoff; }
+
 /// Its place in the order of a stop, from 0 on.
 [[nodiscard]] std::size_t stop_rank(StationKind kind) noexcept;
 

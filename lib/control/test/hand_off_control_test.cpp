@@ -73,12 +73,34 @@ TEST_F(HandOffControlTest, OneThatDiesAgainAndAgainEndsNoRunAndKeepsNoneFromBegi
 
 TEST_F(HandOffControlTest, OneThatCannotStartLeavesTheRunToTheOthers) {
     station("out").refuses = "start";  // another process hands over
-    come_up();
-    ASSERT_TRUE(control->start({}));
+    start_run();
     pass(2s);
     EXPECT_EQ(control->view().state, PartitionState::running);
     stop_run();
     EXPECT_THAT(problems(), IsEmpty());
+}
+
+TEST_F(HandOffControlTest, OneThatHangsInItsStartHoldsUpNoRun) {
+    station("out").hangs_in = "start";
+    start_run();
+    pass(1min);
+    EXPECT_EQ(control->view().state, PartitionState::running);
+    station("out").hangs_in.clear();
+    stop_run();
+    EXPECT_THAT(problems(), IsEmpty());
+}
+
+TEST_F(HandOffControlTest, OneThatCannotConnectKeepsThePartitionFromNothing) {
+    station("out").refuses = "connect";
+    ASSERT_TRUE(control->bring_up());
+    pass(3s);
+    ASSERT_EQ(control->view().state, PartitionState::ready);
+    ASSERT_TRUE(control->start({}));
+    pass(300ms);
+    EXPECT_EQ(control->view().state, PartitionState::running);
+    stop_run();
+    EXPECT_THAT(problems(), IsEmpty());
+    EXPECT_THAT(reported, Contains(HasSubstr("out died too often")));
 }
 
 TEST_F(HandOffControlTest, OneThatHangsInTheStopIsEndedWithinItsShareAndTheRunIsGood) {
