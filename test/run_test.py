@@ -292,7 +292,7 @@ class BadPartitions(ProgramTest):
 
     def test_a_part_of_the_file_that_no_readout_has(self):
         self.refused(REPLAY.read_text().replace('[readout.ros-5]\nsource = "file"\npart = "5/6"\n', ""),
-                     "do not cover the file: nobody has its sources from 4/6 to 5/6")
+                     "do not cover the file: no readout has its sources from 4/6 to 5/6")
 
     def test_two_dfms(self):
         self.refused(REPLAY.read_text() + "[assign.dfm-2]\n", "a second assign station beside [assign.dfm]")

@@ -58,16 +58,16 @@ public:
         book_.add(clock_.wall(), "run", text);
         file_ << time_of_line(report.when) << ' ' << text << '\n' << std::flush;
         line_.print_above([&] { complain(command_name, on_terminal(report, text)); });
-        if (said_.size() < said_max) said_.insert(report.what);
+        if (shown_.size() < shown_max) shown_.insert(report.what);
     }
     /// It stands on the terminal already.
-    [[nodiscard]] bool said(const std::string& what) const {
+    [[nodiscard]] bool shown(const std::string& what) const {
         const std::scoped_lock lock(mutex_);
-        return said_.contains(what);
+        return shown_.contains(what);
     }
 
 private:
-    static constexpr std::size_t said_max = 10'000;
+    static constexpr std::size_t shown_max = 10'000;
     /// As in the logs of the stations.
     static std::string time_of_line(WallTime when) {
         const auto seconds = std::chrono::floor<std::chrono::seconds>(when);
@@ -82,7 +82,7 @@ private:
     }
 
     mutable std::mutex mutex_;
-    std::set<std::string> said_;
+    std::set<std::string> shown_;
     control::LogBook& book_;
     std::ofstream file_;
     ProgressLine& line_;
@@ -166,10 +166,10 @@ private:
 int report(const RunOptions& options, const control::PartitionView& end, const std::filesystem::path& directory,
            const RunLogSink& log) {
     if (!end.last) {
-        if (options.wait && !end.failure) return exit_good;  // nobody began a run
+        if (options.wait && !end.failure) return exit_good;  // no run was begun
         return fail_with(command_name,
                          Error{Errc::io, 0,
-                               fmt::format("{}; what the stations said is in {}",
+                               fmt::format("{}; the logs of the stations are in {}",
                                            end.failure ? "the partition did not come up" : "no run was begun",
                                            (directory / "log").native())});
     }
@@ -179,7 +179,7 @@ int report(const RunOptions& options, const control::PartitionView& end, const s
         print_result(*end.last, directory);
     }
     for (const auto& problem : end.last->problems) {
-        if (!log.said(problem)) complain(command_name, problem);
+        if (!log.shown(problem)) complain(command_name, problem);
     }
     return end.last->good() ? exit_good : exit_bad;
 }
@@ -214,7 +214,7 @@ int run_run(RunOptions& options) {
     service::Metrics metrics;
     std::vector<std::unique_ptr<service::ReportSink>> sinks;
     auto log_sink = std::make_unique<RunLogSink>(log, directory->log_of("run"), line, clock);
-    const auto& said = *log_sink;
+    const auto& shown = *log_sink;
     sinks.push_back(std::move(log_sink));
     service::Reports reports("run", clock, std::move(sinks));
     control::LocalLauncher launcher;
@@ -236,7 +236,7 @@ int run_run(RunOptions& options) {
     Foreground foreground(options, control, line);
     foreground.drive(signals);
     line.clear();
-    return report(options, control.view(), directory->path(), said);
+    return report(options, control.view(), directory->path(), shown);
 }
 
 }  // namespace
@@ -249,7 +249,7 @@ void add_run(CLI::App& parent, Command& chosen) {
     add_value(command, "partition", options->partition, "PARTITION", "the partition's TOML file");
     add_value(command, "--dir", options->directory, "D", "for recorded files, logs and run numbers");
     add_value(command, "--source", options->sources, "FILE", "raw files that readouts replay");
-    add_value(command, "--events", options->events, "N", "how many; else as the file says");
+    add_value(command, "--events", options->events, "N", "how many; else as in the file");
     add_value(command, "--duration", options->duration, "TIME", "stops the run after it; 0s: no limit");
     add_value(command, "--comment", options->comment, "TEXT", "goes into the catalogue with the run");
     add_flag(command, "--wait", options->wait, "begins no run: weir run start does");

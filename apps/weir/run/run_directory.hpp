@@ -31,7 +31,7 @@ private:
     struct Recorder {
         std::string name;
         std::filesystem::path directory;  // the first
-        std::string catalogue;            // as its section says
+        std::string catalogue;            // as in its section
         bool named = false;               // by its section
     };
     RunDirectory() = default;

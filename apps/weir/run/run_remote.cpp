@@ -91,16 +91,16 @@ int show_result(const RemoteOptions& options, const json::value& partition) {
     return good ? exit_good : exit_bad;
 }
 
-/// Run control took the command and is gone since, as it is when nobody waits for a further run.
+/// Run control took the command and is gone since, as it is when no further run is waited for.
 bool has_ended(const RemoteOptions& options) { return !RunPlace::find(options.directory); }
 
-int tell_end(const RemoteOptions& options) {
+int report_end(const RemoteOptions& options) {
     if (options.json) {
         print_json(json::object{{"state", "down"}});
     } else {
         print(
-            "the run is over, and run control has ended; weir ls {} shows its files, weir run log --dir {} what was "
-            "said\n",
+            "the run is over, and run control has ended; weir ls {} shows its files, weir run log --dir {} its "
+            "log\n",
             options.directory.native(), options.directory.native());
     }
     return exit_good;
@@ -133,7 +133,7 @@ int run_remote(const RemoteOptions& options) {
         const bool start = options.command == "start";
         const auto partition = start ? wait_for(client, {"running", "paused", "ready", "ending", "down"}, options.wait)
                                      : wait_for(client, {"ready", "ending", "down"}, options.wait);
-        if (!partition) return has_ended(options) ? tell_end(options) : fail_with(me(options), partition.error());
+        if (!partition) return has_ended(options) ? report_end(options) : fail_with(me(options), partition.error());
         const auto state = state_of(*partition);
         if (start && (state == "running" || state == "paused")) return show(options, *partition);
         return show_result(options, *partition);  // of a start: it could not start, or is over already
@@ -227,7 +227,7 @@ void add_run_remote(CLI::App& run, Command& chosen) {
     for (const auto& [name, help] :
          {Word{"status", "how the partition and its stations are"}, Word{"start", "begins a run"},
           Word{"stop", "stops the run"}, Word{"pause", "no more triggers"}, Word{"resume", "triggers again"},
-          Word{"replace", "ends a station and starts it again"}, Word{"log", "what the stations said"}}) {
+          Word{"replace", "ends a station and starts it again"}, Word{"log", "what the stations reported"}}) {
         auto options = std::make_shared<RemoteOptions>();
         options->command = name;
         const bool replace = options->command == "replace";

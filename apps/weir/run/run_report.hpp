@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What weir run tells people and programs about a run: one line while it lasts, tables and a document at its end.
+// What weir run reports of a run to people and programs: one line while it lasts, tables and a document at its end.
 #pragma once
 
 #include <filesystem>

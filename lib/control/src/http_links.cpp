@@ -38,7 +38,7 @@ private:
             lock.unlock();
             auto answer = ask_(question);
             lock.lock();
-            if (!question_) answer_ = std::move(answer);  // else it belongs to a question that was given up
+            if (!question_) answer_ = std::move(answer);  // else it belongs to a question that was abandoned
         }
     }
 
@@ -75,8 +75,8 @@ private:
     [[nodiscard]] CallAnswer make(const service::StationRequest& request) const {
         const auto state = client_.request(request);
         if (state) return {};
-        const bool said_no = state.error().code == Errc::refused || state.error().code == Errc::usage;
-        return std::unexpected(CallFailure{said_no, state.error().message()});
+        const bool rejected = state.error().code == Errc::refused || state.error().code == Errc::usage;
+        return std::unexpected(CallFailure{rejected, state.error().message()});
     }
 
     const service::ControlClient client_;

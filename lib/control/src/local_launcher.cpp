@@ -30,7 +30,7 @@ public:
     ~LocalProcess() override {
         if (end_) return;
         kill();
-        int status = 0;  // a process that hangs in a disk outlives its SIGKILL; nobody waits long for it
+        int status = 0;  // a process that hangs in a disk outlives its SIGKILL; it is not waited for long
         for (int i = 0; i < 200 && ::waitpid(pid_, &status, WNOHANG) == 0; ++i)
             std::this_thread::sleep_for(std::chrono::milliseconds{5});
     }
@@ -43,7 +43,7 @@ public:
         return line_;
     }
 
-    // The process is ours and nobody else waits for it, so its number means it until waitpid has told us its end.
+    // The process is ours and no other waits for it, so its number means it until waitpid has returned its end.
     [[nodiscard]] std::optional<ProcessEnd> ended() override {
         read_output();
         if (end_) return end_;

@@ -35,7 +35,7 @@ std::uint64_t LogBook::last() const {
 }
 
 LogTail::LogTail(std::filesystem::path path, Bytes size_max) : path_(std::move(path)), size_max_(size_max) {
-    std::error_code absent;  // what an earlier run control has read is not said again
+    std::error_code absent;  // what an earlier run control has read is not shown again
     const auto size = std::filesystem::file_size(path_, absent);
     if (!absent) offset_ = size;
 }

@@ -82,7 +82,7 @@ struct FilePart {
     std::size_t line = 0;
 };
 
-/// Nothing: it is no such text, which its station says better.
+/// Nothing: it is no such text, which its station reports better.
 std::optional<FilePart> parse_file_part(const service::SectionText& text) {
     FilePart part{.line = text.line};
     const auto* end = text.text.data() + text.text.size();
@@ -123,11 +123,12 @@ Result<> check_parts(const std::filesystem::path& file, const std::vector<FileSe
             parts, [&](const FilePart& a, const FilePart& b) { return below(a.number - 1, a.of, b.number - 1, b.of); });
         FilePart reached{.number = 0, .of = 1};
         const auto gap = [&](std::uint32_t to, std::uint32_t of) {
-            return wrong(file, parts.front().line,
-                         fmt::format("the parts of the readouts do not cover {}: nobody has its sources from {}/{} to "
-                                     "{}/{}, and no event would; add the "
-                                     "readout, or list the sources that are wanted in [data] sources",
-                                     raw.empty() ? "the file" : raw, reached.number, reached.of, to, of));
+            return wrong(
+                file, parts.front().line,
+                fmt::format("the parts of the readouts do not cover {}: no readout has its sources from {}/{} to "
+                            "{}/{}, and no event would; add the "
+                            "readout, or list the sources that are wanted in [data] sources",
+                            raw.empty() ? "the file" : raw, reached.number, reached.of, to, of));
         };
         for (const auto& part : parts) {
             if (below(reached.number, reached.of, part.number - 1, part.of)) return gap(part.number - 1, part.of);
@@ -159,10 +160,10 @@ Result<> check_whole(const Partition& p) {
     WEIR_TRY(only_one(StationKind::assign));
     WEIR_TRY(only_one(StationKind::supervise));
     if (p.count(StationKind::readout) == 0) return need(StationKind::readout, "nothing would be read out");
-    if (p.count(StationKind::assign) == 0) return need(StationKind::assign, "nobody would give events to builders");
-    if (p.count(StationKind::build) == 0) return need(StationKind::build, "nobody would build events");
+    if (p.count(StationKind::assign) == 0) return need(StationKind::assign, "no station would give events to builders");
+    if (p.count(StationKind::build) == 0) return need(StationKind::build, "no station would build events");
     if (p.count(StationKind::supervise) == 0)
-        return need(StationKind::supervise, "nobody would say which events there are");
+        return need(StationKind::supervise, "no station would decide which events there are");
     if (p.count(StationKind::record) == 0)
         return need(StationKind::record, p.count(StationKind::filter) > 0 ? "filters would have nowhere to send events"
                                                                           : "built events would have nowhere to go");

@@ -19,7 +19,7 @@ constexpr auto step_max = 1s;
 constexpr auto disagreement_max = 10s;
 constexpr auto note_every = 1s;
 constexpr std::size_t ranges_kept = 10'000;  // of ids of lost events, in the catalogue
-constexpr auto still_after = 60s;            // a drain without progress is said
+constexpr auto still_after = 60s;            // a drain without progress is reported
 
 /// What a run's end leaves in the catalogues.
 std::map<std::string, std::string> parameters_of(const RunResult& result) {
@@ -83,7 +83,7 @@ void RunControl::State::step() {
                       [&](std::string_view line) { log_.add(clock_.wall(), station->entry().name, line); });
         if (station->up() && station->reported() && station->report().self)
             known_[station->entry().name] = *station->report().self;
-        if (station->up() && station->reported()) say_new_alarms(*station);
+        if (station->up() && station->reported()) report_new_alarms(*station);
     }
     for (const auto& station : stations_) {
         if (const auto trouble = station->take_trouble()) trouble_of(*station, *trouble);
@@ -160,8 +160,10 @@ bool RunControl::State::waits(const Phase& phase) {
     if (phase.what == Phase::What::drain) return waits_for_drain();
     if (draining() && drain_until_ && now_ >= *drain_until_) return false;  // the supervisor has not paused in time
     bool waiting = false;
+    const bool starts = phase.step.transition == service::Transition::start;
     for (const auto& station : stations_) {
         if ((phase.kind && station->entry().kind != *phase.kind) || station->idle()) continue;
+        if (starts && dispensable(station->entry().kind)) continue;
         if (phase.until && now_ >= *phase.until + phase.patience) {
             const auto late = fmt::format("{} did not answer {} in time", station->entry().name, phase.step.text());
             if (phase.what == Phase::What::step && close_again(*station, late)) return true;
@@ -193,7 +195,7 @@ bool RunControl::State::close_again(StationControl& station, const std::string& 
 }
 
 /// It has the time of a whole stop, and so has the stop where no operator gave it a deadline. Where the other recorders
-/// have said already which events they hold, or are about to, it says so afterwards.
+/// have reported already which events they hold, or are about to, it reports them afterwards.
 void RunControl::State::stop_again(StationControl& station) {
     station.add({StationStep::Kind::transition, service::Transition::stop, options_.stop_deadline});
     if (rank_of_front() > stop_rank(StationKind::record))
@@ -225,7 +227,7 @@ bool RunControl::State::waits_for_assembly() {
         return true;
     }
     return !std::ranges::all_of(stations_, [&](const auto& s) {
-        return given_up_.contains(s->entry().name) ||
+        return dispensable(s->entry().kind) ||
                (s->up() && s->idle() && !s->ending() && s->state() == service::StationState::connected);
     });
 }
@@ -239,8 +241,8 @@ const StationControl* RunControl::State::single(StationKind kind) const noexcept
     return found == stations_.end() ? nullptr : found->get();
 }
 
-/// Every accepted event is final: the supervisor makes none and has told all, and the DFM heard of them and has none in
-/// hand. Without a DFM nobody knows; then builders and filters bring away what they have.
+/// Every accepted event is final: the supervisor makes none and has sent all decisions, and the DFM has received them
+/// and has none in hand. Without a DFM that is not known; then builders and filters bring away what they have.
 bool RunControl::State::drained() {
     const auto* dfm = single(StationKind::assign);
     const auto* supervisor = single(StationKind::supervise);
@@ -257,14 +259,14 @@ bool RunControl::State::drained() {
     if (!supervised || counts.first == counts.second) return true;
     if (!disagreement_ || disagreement_->counts != counts) disagreement_ = Disagreement{counts, now_};
     const auto asked = std::min(supervisor->report_asked(), dfm->report_asked());
-    return asked - disagreement_->since >= disagreement_max;  // said at the end, as a ledger that does not balance
+    return asked - disagreement_->since >= disagreement_max;  // reported at the end, as a ledger that does not balance
 }
 
 bool RunControl::State::drained_without_dfm() {
     if (!dfm_gone_since_) dfm_gone_since_ = now_;
     return std::ranges::all_of(stations_, [&](const auto& station) {
         if (station->entry().kind != StationKind::build && station->entry().kind != StationKind::filter) return true;
-        if (station->gone() && station->idle()) return true;  // nobody starts it again
+        if (station->gone() && station->idle()) return true;  // it is not started again
         return station->idle() && !replacing_.contains(station->entry().name) &&
                station->report_asked() > *dfm_gone_since_ && station->status().ledger.in_hand == 0;
     });
@@ -274,8 +276,8 @@ bool RunControl::State::waits_for_drain() {
     const auto* dfm = single(StationKind::assign);
     const auto in_hand = dfm != nullptr ? dfm->status().ledger.in_hand : 0;
     if (!progress_ && in_hand > 0)
-        say(Severity::information,
-            fmt::format("run {} waits for {} accepted events that are not final", number(run_), in_hand));
+        report(Severity::information,
+               fmt::format("run {} waits for {} accepted events that are not final", number(run_), in_hand));
     if (!progress_ || progress_->in_hand != in_hand) progress_ = Progress{in_hand, now_};
     if (drained()) return false;
     if (drain_until_ && now_ >= *drain_until_) return false;
@@ -293,7 +295,7 @@ bool RunControl::State::waits_for_drain() {
 void RunControl::State::drain_over() {
     drain_over_ = true;
     if (stop_until_) return set_phases(phases_stop(now_, *stop_until_, {}));
-    const auto* dfm = single(StationKind::assign);  // without one the supervisor has nobody to wait for
+    const auto* dfm = single(StationKind::assign);  // without one the supervisor waits for nothing
     const bool alive = dfm != nullptr && dfm->up() && !dfm->ending();
     set_phases(phases_stop(now_, now_ + options_.stop_deadline,
                            alive ? options_.silent_after_single : std::chrono::milliseconds{}));
@@ -322,7 +324,7 @@ void RunControl::State::introduce() {
     const auto fit = check_peers(partition_, peers());
     if (fit) return;
     failure_ = fit.error().message();
-    say(Severity::error, *failure_);
+    report(Severity::error, *failure_);
     end_all();
 }
 
@@ -330,8 +332,8 @@ void RunControl::State::phases_done() {
     switch (state) {
         case PartitionState::coming_up:
             state = PartitionState::ready;
-            say(Severity::information,
-                fmt::format("partition {} is ready: {} stations", partition_.name, stations_.size()));
+            report(Severity::information,
+                   fmt::format("partition {} is ready: {} stations", partition_.name, stations_.size()));
             break;
         case PartitionState::starting: {
             state = PartitionState::running;
@@ -341,7 +343,7 @@ void RunControl::State::phases_done() {
             parameters["partition"] = partition_.name;
             if (auto kept = keeper_.keep(run_, parameters); !kept)
                 reports_.submit(report_of(Severity::warning, "run parameters are not in the catalogue", kept.error()));
-            say(Severity::information, fmt::format("run {} runs", number(run_)));
+            report(Severity::information, fmt::format("run {} runs", number(run_)));
             break;
         }
         case PartitionState::stopping: return end_of_run();
@@ -354,7 +356,7 @@ void RunControl::State::phases_done() {
 void RunControl::State::end_of_run() {
     RunResult result{run_, stop_reason_, run_seconds_, {}, 0, 0, results(), problems_};
     for (const auto& station : stations_) {
-        if (!station->up() && !station->reported() && station->entry().kind != StationKind::handoff)
+        if (!station->up() && !station->reported() && !dispensable(station->entry().kind))
             result.problems.push_back(fmt::format("{} is gone and left no counts", station->entry().name));
     }
     if (partition_.count(StationKind::handoff) > 0) {
@@ -370,11 +372,11 @@ void RunControl::State::end_of_run() {
     result.alarms = latched_alarms();
     if (auto kept = keeper_.keep(run_, parameters_of(result)); !kept)
         reports_.submit(report_of(Severity::warning, "the end of the run is not in the catalogue", kept.error()));
-    say(result.good() ? Severity::information : Severity::error,
-        fmt::format("run {} is over: {}{}", number(run_), stop_reason_,
-                    result.good() || result.problems.front() == stop_reason_
-                        ? ""
-                        : fmt::format("; {}", result.problems.front())));
+    report(result.good() ? Severity::information : Severity::error,
+           fmt::format("run {} is over: {}{}", number(run_), stop_reason_,
+                       result.good() || result.problems.front() == stop_reason_
+                           ? ""
+                           : fmt::format("; {}", result.problems.front())));
     keeper_.over();
     if (result.hand_off && result.hand_off->left > 0)
         reports_.submit({.severity = Severity::warning,
@@ -383,7 +385,7 @@ void RunControl::State::end_of_run() {
     if (result.account && !result.account->good()) {
         for (const auto& line : result.problems) {
             if (line != result.problems.front() && std::ranges::find(problems_, line) == problems_.end())
-                say(Severity::error, line);
+                report(Severity::error, line);
         }
     }
     last_ = std::move(result);
@@ -396,7 +398,8 @@ void RunControl::State::end_of_run() {
 void RunControl::State::look_for_run_left_open() {
     const auto left = keeper_.left();
     if (!left) {
-        reports_.submit(report_of(Severity::warning, "cannot tell whether the run before was stopped", left.error()));
+        reports_.submit(
+            report_of(Severity::warning, "it is not known whether the run before was stopped", left.error()));
         return;
     }
     if (!*left) return;
@@ -481,8 +484,8 @@ Result<RunNumber> RunControl::State::start(const RunRequest& request) {
     state = PartitionState::starting;
     note_run();
     set_phases(phases_start(options_));
-    say(Severity::information,
-        fmt::format("run {} starts{}", number(run_), request.comment.empty() ? "" : ": " + request.comment));
+    report(Severity::information,
+           fmt::format("run {} starts{}", number(run_), request.comment.empty() ? "" : ": " + request.comment));
     return run_;
 }
 
@@ -491,7 +494,7 @@ Result<> RunControl::State::pause(service::Transition transition) {
     WEIR_TRY(must_be(resume ? PartitionState::paused : PartitionState::running, service::name(transition)));
     state = resume ? PartitionState::running : PartitionState::paused;
     std::ranges::copy(phases_pause(options_, transition), std::back_inserter(phases_));  // behind an earlier one
-    say(Severity::information, fmt::format("run {} {}", number(run_), resume ? "goes on" : "pauses"));
+    report(Severity::information, fmt::format("run {} {}", number(run_), resume ? "goes on" : "pauses"));
     return {};
 }
 
@@ -501,8 +504,8 @@ void RunControl::State::stop(const std::string& reason, Drain drain) {
         if (drain != Drain::bounded || stop_until_) return;
         bound_stop();
         if (!draining()) return bound_rest_of_stop();
-        return say(Severity::information, fmt::format("run {} waits {} more for its last events: {}", number(run_),
-                                                      to_string(drain_share(options_)), reason));
+        return report(Severity::information, fmt::format("run {} waits {} more for its last events: {}", number(run_),
+                                                         to_string(drain_share(options_)), reason));
     }
     stop_reason_ = reason;
     run_seconds_ = state == PartitionState::starting ? 0 : std::chrono::duration<double>(seen_ - run_begin_).count();
@@ -513,7 +516,7 @@ void RunControl::State::stop(const std::string& reason, Drain drain) {
     progress_.reset();
     if (drain == Drain::bounded) bound_stop();
     set_phases(phases_drain(options_, drain));
-    say(Severity::information, fmt::format("run {} stops: {}", number(run_), reason));
+    report(Severity::information, fmt::format("run {} stops: {}", number(run_), reason));
 }
 
 void RunControl::State::shut_down(const std::string& reason) {
@@ -544,7 +547,7 @@ void RunControl::State::abandon(const std::string& reason) {
 
 // Views --------------------------------------------------------------------------------------------------------------
 
-void RunControl::State::say(Severity severity, std::string what) {
+void RunControl::State::report(Severity severity, std::string what) {
     reports_.submit({.severity = severity, .what = std::move(what)});
 }
 
@@ -566,7 +569,7 @@ std::vector<StationResult> RunControl::State::results() const {
     for (const auto& station : stations_) {
         const auto& status = station->status();
         const bool gone =
-            station->gone() || station->ending();  // it is ended because it did not answer: what it said is old
+            station->gone() || station->ending();  // it is ended because it did not answer: its last answer is old
         all.push_back({station->entry().name, station->entry().kind, status.ledger, status.counters, station->events(),
                        station->restarts, gone});
     }

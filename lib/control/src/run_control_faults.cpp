@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What run control does when a station fails. Builders, selection units and filters are replaced: their events are
 // reassigned, or come again. A recorder comes back and recovers; a readout comes back, and what it missed becomes
-// empty ROBs. Without supervisor or DFM nobody knows which events there are: the run stops. So it is until a stop has
-// drained the run; what fails after that costs no event, and only a recorder is started again, to close its files and
-// say what they hold. The hand-off has nothing that is not in the catalogue: it is started again, and no run ends for
-// its sake or is bad.
+// empty ROBs. Without supervisor or DFM it is not known which events there are: the run stops. So it is until a stop
+// has drained the run; what fails after that costs no event, and only a recorder is started again, to close its files
+// and report what they hold. The hand-off has nothing that is not in the catalogue: it is started again, and no run
+// ends for its sake or is bad.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -30,29 +30,29 @@ bool ends_the_run(StationKind kind) noexcept { return kind == StationKind::super
 
 void RunControl::State::problem(const std::string& what) {
     problems_.push_back(what);
-    say(Severity::error, what);
+    report(Severity::error, what);
 }
 
 void RunControl::State::problem_of(const StationControl& station, const std::string& what) {
-    if (station.entry().kind == StationKind::handoff) return say(Severity::warning, what);
+    if (dispensable(station.entry().kind)) return report(Severity::warning, what);
     problem(what);
 }
 
 /// It died too often, and a run needs it.
 bool RunControl::State::misses(const StationControl& station) const {
-    return given_up_.contains(station.entry().name) && station.entry().kind != StationKind::handoff;
+    return not_replaced_.contains(station.entry().name) && !dispensable(station.entry().kind);
 }
 
-void RunControl::State::say_new_alarms(const StationControl& station) {
-    auto& said = alarms_said_[station.entry().name];
+void RunControl::State::report_new_alarms(const StationControl& station) {
+    auto& reported = alarms_reported_[station.entry().name];
     std::set<std::string> latched;
     for (const auto& alarm : station.report().alarms) {
         if (alarm.acknowledged_by) continue;
         latched.insert(alarm.name);
-        if (!said.contains(alarm.name))
-            say(parse_severity(alarm.severity).value_or(Severity::warning), without_severity(alarm));
+        if (!reported.contains(alarm.name))
+            report(parse_severity(alarm.severity).value_or(Severity::warning), without_severity(alarm));
     }
-    said = std::move(latched);
+    reported = std::move(latched);
 }
 
 std::vector<std::string> RunControl::State::latched_alarms() const {
@@ -69,27 +69,29 @@ void RunControl::State::trouble_of(StationControl& station, const StationTrouble
     const auto& name = station.entry().name;
     const auto what = fmt::format("{} station {} {}", weir::name(station.entry().kind), name, trouble.what);
     replacing_.erase(name);
-    told_.erase(name);
+    informed_.erase(name);
     switch (state) {
         case PartitionState::down:
         case PartitionState::ending: return;
         case PartitionState::coming_up:
-            failure_ = what;
-            say(Severity::error, what);
-            return end_all();
+            if (!dispensable(station.entry().kind)) {
+                failure_ = what;
+                report(Severity::error, what);
+                return end_all();
+            }
+            [[fallthrough]];
         case PartitionState::ready:
-            say(Severity::error, what);
-            if (!trouble.died && !trouble.answered) station.kill();
+            report(Severity::error, what);
+            if (!trouble.died && (!trouble.answered || dispensable(station.entry().kind))) station.kill();
             return;  // replace_what_is_gone() takes care
         case PartitionState::starting:
             if (assembling()) {
-                say(Severity::error, what);
+                report(Severity::error, what);
                 if (!trouble.died) station.kill();
                 return;
             }
             // The supervisor may have begun already: what has started and dies is replaced as in a run.
-            if (station.entry().kind == StationKind::handoff ||
-                (station.started() && !ends_the_run(station.entry().kind)))
+            if (dispensable(station.entry().kind) || (station.started() && !ends_the_run(station.entry().kind)))
                 return trouble_in_run(station, trouble, what);
             problem(what);
             if (!trouble.died && !trouble.answered) station.end(now_, 1s);
@@ -101,9 +103,9 @@ void RunControl::State::trouble_of(StationControl& station, const StationTrouble
     }
 }
 
-/// It is alone, and may only be slow: what it was asked is asked again. Its silence has a limit of its own.
-void RunControl::State::ask_again(StationControl& station, const std::string& what) {
-    say(Severity::warning, what);
+/// It is alone, and may only be slow: what it was called for is called once more. Its silence has a limit of its own.
+void RunControl::State::call_again(StationControl& station, const std::string& what) {
+    report(Severity::warning, what);
     const bool pauses =
         station.entry().kind == StationKind::supervise && (state == PartitionState::paused || draining());
     if (pauses && after(station.planned(), service::Transition::pause))
@@ -123,19 +125,19 @@ void RunControl::State::trouble_in_run(StationControl& station, const StationTro
     const bool runs =
         station.state() == service::StationState::running || station.state() == service::StationState::paused;
     if (!trouble.died && trouble.answered && runs)
-        return say(Severity::warning, what);  // it refused a change, and runs
-    if (!trouble.died && !trouble.answered && ends_the_run(kind)) return ask_again(station, what);
+        return report(Severity::warning, what);  // it refused a change, and runs
+    if (!trouble.died && !trouble.answered && ends_the_run(kind)) return call_again(station, what);
     if (!station.gone()) station.kill();
     if (ends_the_run(kind)) {
         problem(what);
-        stop(what, Drain::complete);                     // what the other one of the two still knows is not given up
-        if (kind == StationKind::assign) bound_drain();  // nobody knows any more how much that is
+        stop(what, Drain::complete);                     // what the other one of the two still knows is not abandoned
+        if (kind == StationKind::assign) bound_drain();  // it is not known any more how much that is
         return;
     }
     if (replace(station, what)) return;
     const auto often = too_often(what);
     problem_of(station, often);
-    if (kind != StationKind::handoff) stop(often, Drain::bounded);
+    if (!dispensable(kind)) stop(often, Drain::bounded);
 }
 
 void RunControl::State::trouble_in_drain(StationControl& station, const StationTrouble& trouble,
@@ -143,8 +145,8 @@ void RunControl::State::trouble_in_drain(StationControl& station, const StationT
     const auto kind = station.entry().kind;
     const bool runs =
         station.state() == service::StationState::running || station.state() == service::StationState::paused;
-    if (!trouble.died && trouble.answered && runs) return say(Severity::warning, what);
-    if (!trouble.died && !trouble.answered && ends_the_run(kind)) return ask_again(station, what);
+    if (!trouble.died && trouble.answered && runs) return report(Severity::warning, what);
+    if (!trouble.died && !trouble.answered && ends_the_run(kind)) return call_again(station, what);
     if (!station.gone()) station.kill();
     if (ends_the_run(kind)) {
         problem(what);
@@ -153,7 +155,7 @@ void RunControl::State::trouble_in_drain(StationControl& station, const StationT
     }
     if (replace(station, what)) return;
     problem_of(station, too_often(what));
-    if (kind != StationKind::handoff) bound_stop();
+    if (!dispensable(kind)) bound_stop();
 }
 
 void RunControl::State::trouble_in_stop(StationControl& station, const StationTrouble& trouble,
@@ -166,7 +168,7 @@ void RunControl::State::trouble_in_stop(StationControl& station, const StationTr
     }
     const auto kind = station.entry().kind;
     const bool had_stopped = stop_rank(kind) < rank_of_front();
-    const bool wanted = kind == StationKind::record && station.events() == nullptr;  // else it has said all
+    const bool wanted = kind == StationKind::record && station.events() == nullptr;  // else it has reported all
     if (!wanted || !replace(station, what))
         return problem_of(station, had_stopped ? what + " after it had stopped" : what);
     if (stop_rank(kind) <= rank_of_front()) stop_again(station);
@@ -190,7 +192,7 @@ bool RunControl::State::replace(StationControl& station, const std::string& what
 void RunControl::State::start_again(StationControl& station) {
     const auto& name = station.entry().name;
     replacing_.insert(name);
-    told_.erase(name);
+    informed_.erase(name);
     const bool run = run_active() && !assembling();
     for (const auto& step : steps_of_replacement(options_, run)) station.add(step);
 }
@@ -229,12 +231,12 @@ Result<> RunControl::State::replace_by_command(const std::string& name) {
         return fail(Errc::refused, fmt::format("cannot replace {}: only it knows which events there are, and the run "
                                                "would lose them; weir run stop comes first",
                                                name));
-    given_up_.erase(name);
+    not_replaced_.erase(name);
     station.restarted.clear();
     station.kill();
     ++station.restarts;
-    say(Severity::information,
-        fmt::format("{} station {} is replaced by command", weir::name(station.entry().kind), name));
+    report(Severity::information,
+           fmt::format("{} station {} is replaced by command", weir::name(station.entry().kind), name));
     start_again(station);
     return {};
 }
@@ -243,17 +245,17 @@ void RunControl::State::look_after_replaced() {
     for (const auto& station : stations_) {
         const auto& name = station->entry().name;
         if (!replacing_.contains(name) || !station->introduced()) continue;
-        // The others learn its address while it connects: it may want to hear from them before it is content.
-        if (!told_.contains(name)) tell_others(*station);
-        told_.insert(name);
+        // The others learn its address while it connects: its connect may wait for their messages.
+        if (!informed_.contains(name)) inform_others(*station);
+        informed_.insert(name);
         if (!station->idle()) continue;
         replacing_.erase(name);
-        told_.erase(name);
-        say(Severity::information, fmt::format("{} is back", name));
+        informed_.erase(name);
+        report(Severity::information, fmt::format("{} is back", name));
     }
 }
 
-void RunControl::State::tell_others(const StationControl& station) {
+void RunControl::State::inform_others(const StationControl& station) {
     if (station.entry().kind == StationKind::handoff) return;  // no other station speaks with it
     for (const auto& other : stations_) {
         const bool knows_peers =
@@ -271,10 +273,10 @@ void RunControl::State::replace_what_is_gone() {
     if (state != PartitionState::ready && !assembling()) return;
     for (const auto& station : stations_) {
         const auto& name = station->entry().name;
-        if (!station->gone() || !station->idle() || given_up_.contains(name)) continue;
+        if (!station->gone() || !station->idle() || not_replaced_.contains(name)) continue;
         if (replace(*station, fmt::format("{} is gone", name))) continue;
-        given_up_.insert(name);
-        say(Severity::error, fmt::format("{} died too often and is not started again", name));
+        not_replaced_.insert(name);
+        report(Severity::error, fmt::format("{} died too often and is not started again", name));
     }
 }
 

@@ -65,21 +65,21 @@ private:
     void trouble_in_run(StationControl& station, const StationTrouble& trouble, const std::string& what);
     void trouble_in_drain(StationControl& station, const StationTrouble& trouble, const std::string& what);
     void trouble_in_stop(StationControl& station, const StationTrouble& trouble, const std::string& what);
-    void ask_again(StationControl& station, const std::string& what);
+    void call_again(StationControl& station, const std::string& what);
     [[nodiscard]] std::string too_often(const std::string& what) const;
     [[nodiscard]] bool replace(StationControl& station, const std::string& what);
     void start_again(StationControl& station);
     void replace_what_hangs();
     void look_after_replaced();
-    void tell_others(const StationControl& station);
+    void inform_others(const StationControl& station);
     void replace_what_is_gone();
     void problem(const std::string& what);
     void problem_of(const StationControl& station, const std::string& what);
     [[nodiscard]] bool misses(const StationControl& station) const;
-    void say_new_alarms(const StationControl& station);
+    void report_new_alarms(const StationControl& station);
     [[nodiscard]] std::vector<std::string> latched_alarms() const;
 
-    void say(Severity severity, std::string what);
+    void report(Severity severity, std::string what);
     [[nodiscard]] bool run_active() const noexcept;
     [[nodiscard]] const StationControl* single(StationKind kind) const noexcept;
     [[nodiscard]] std::vector<Peer> peers() const;
@@ -92,16 +92,16 @@ private:
     LogBook& log_;
     const Clock& clock_;
     std::vector<std::unique_ptr<StationControl>> stations_;
-    SteadyTime now_{};   // goes on only while run control itself does: what it did not see is nobody's silence
+    SteadyTime now_{};   // goes on only while run control itself does: what it did not see counts as no silence
     SteadyTime seen_{};  // of the clock, at the last step
 
     std::deque<Phase> phases_;
-    bool begun_ = false;                                        // the first of them
-    std::map<std::string, Peer> known_;                         // the latest self of each station
-    std::set<std::string> replacing_;                           // those that come up again
-    std::set<std::string> told_;                                // of those, whose new addresses the others were told
-    std::set<std::string> given_up_;                            // those that died too often
-    std::map<std::string, std::set<std::string>> alarms_said_;  // by station; names of those that are latched
+    bool begun_ = false;                                            // the first of them
+    std::map<std::string, Peer> known_;                             // the latest self of each station
+    std::set<std::string> replacing_;                               // those that come up again
+    std::set<std::string> informed_;                                // of those, whose new addresses the others have
+    std::set<std::string> not_replaced_;                            // those that died too often
+    std::map<std::string, std::set<std::string>> alarms_reported_;  // by station; names of those that are latched
     bool ending_wanted_ = false;
 
     RunNumber run_{};
@@ -131,7 +131,7 @@ private:
     std::optional<RunResult> last_;
     std::uint32_t runs_ = 0;
     SteadyTime noted_{};        // of the clock
-    bool note_failed_ = false;  // it was said
+    bool note_failed_ = false;  // it was reported
 };
 
 }  // namespace weir::control

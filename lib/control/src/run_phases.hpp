@@ -22,9 +22,9 @@ struct Phase {
         drain,     // until every accepted event is final
     } what = What::step;
     StationStep step{};
-    std::optional<StationKind> kind{};  // nothing: all stations at once
-    std::optional<SteadyTime> until{};  // of a stop: a station that is not done by then is ended
-    bool introduces = false;  // the stations have said who they are: now it is known whether they fit together
+    std::optional<StationKind> kind{};     // nothing: all stations at once
+    std::optional<SteadyTime> until{};     // of a stop: a station that is not done by then is ended
+    bool introduces = false;               // the peers of all stations are known, and so whether they fit together
     std::chrono::milliseconds patience{};  // beyond `until`; what is used of it postpones the later phases
 };
 
@@ -42,6 +42,9 @@ struct Phase {
 
 /// What a station that was replaced goes through.
 [[nodiscard]] std::vector<StationStep> steps_of_replacement(const RunControlOptions& options, bool run);
+
+/// No run waits for a station of this kind until it works, ends for its sake, or is bad.
+[[nodiscard]] constexpr bool dispensable(StationKind kind) noexcept { return kind == StationKind::handoff; }
 
 /// Its place in the order of a stop, from 0 on.
 [[nodiscard]] std::size_t stop_rank(StationKind kind) noexcept;

@@ -50,7 +50,7 @@ Sum sum_of(const RunResult& result, StationKind kind) {
 
 constexpr Bytes ids_memory_max = 4_GiB;  // of the stations of a kind; each has a limit of its own
 
-/// The union of what the stations of a kind say; nothing: one of them does not know.
+/// The union of the ids of all stations of a kind; nothing: one of them does not know.
 std::optional<service::EventIds> ids_of(const RunResult& result, StationKind kind, const std::string& what) {
     service::EventIds all(ids_memory_max);
     for (const auto& station : result.stations) {
@@ -84,7 +84,7 @@ std::optional<EventAccount> account_of(const RunResult& result) {
     const auto recorded = ids_of(result, StationKind::record, "recorded");
     if ((!supervised && !assigned) || !recorded) return std::nullopt;
     const auto accepted = supervised.value_or(service::EventIds{}) | assigned.value_or(service::EventIds{});
-    // What a DFM that is gone said last may be old: of its events others may have ended since.
+    // The last answer of a DFM that is gone may be old: of its events others may have ended since.
     const bool dfm_gone =
         std::ranges::any_of(result.stations, [](const auto& s) { return s.kind == StationKind::assign && s.gone; });
     const auto of_dfm = [&](const char* what) {
@@ -96,7 +96,7 @@ std::optional<EventAccount> account_of(const RunResult& result) {
     const auto rejected = rejected_by_some.value_or(service::EventIds{}) - *recorded;
     const auto refused = of_dfm("refused");
     const auto failed = of_dfm("failed");
-    const auto given_up = of_dfm("given up");
+    const auto unfinished = of_dfm("given up");
 
     EventAccount account;
     account.accepted = accepted.count();
@@ -121,7 +121,7 @@ std::optional<EventAccount> account_of(const RunResult& result) {
     lost("refused by a filter or recorder" + (reasons.empty() ? "" : " (" + reasons + ")"),
          refused.value_or(service::EventIds{}));
     lost("could not be built", failed.value_or(service::EventIds{}));
-    lost("abandoned at the stop", given_up.value_or(service::EventIds{}));
+    lost("abandoned at the stop", unfinished.value_or(service::EventIds{}));
     if (!missing.empty())
         account.lost.push_back({rejected_by_some ? "nobody knows what became of them"
                                                  : "the DFM died; filters may have rejected some of them",
@@ -139,12 +139,12 @@ std::optional<std::string> why_no_account(const RunResult& result) {
         return names;
     };
     const auto why = [](const std::vector<std::string>& names, std::string_view what, std::string_view next) {
-        return fmt::format("what became of each event is not known, because {} did not say which events {}: {}",
+        return fmt::format("what became of each event is not known, because {} did not report which events {}: {}",
                            fmt::join(names, " and "), what, next);
     };
     if (const auto recorders = silent(StationKind::record); !recorders.empty())
         return why(recorders, "have been recorded",
-                   "its files and the catalogue tell, when it was started again (or weir recover was)");
+                   "its files and the catalogue show it, when it was started again (or weir recover was)");
     auto deciders = silent(StationKind::supervise);
     const auto assigners = silent(StationKind::assign);
     if (deciders.empty() || assigners.empty()) return std::nullopt;
@@ -166,7 +166,7 @@ std::string are(std::uint64_t count, std::string_view what) {
     return count == 1 ? fmt::format("1 {} is", what) : fmt::format("{} {}s are", count, what);
 }
 
-void say_account(RunResult& result) {
+void report_account(RunResult& result) {
     const auto& account = *result.account;
     for (const auto& [cause, events] : account.lost)
         result.problems.push_back(
@@ -181,21 +181,21 @@ void say_account(RunResult& result) {
 }
 
 /// What one kind of station gave, the next one must have. A process that died took its counts with it, so that nothing
-/// can be said of its kind.
+/// is compared of its kind.
 void check_neighbours(RunResult& result) {
     const auto supervise = sum_of(result, StationKind::supervise);
     const auto assign = sum_of(result, StationKind::assign);
     const auto build = sum_of(result, StationKind::build);
     const auto record = sum_of(result, StationKind::record);
-    const auto say = [&](std::string text) { result.problems.push_back(std::move(text)); };
+    const auto add = [&](std::string text) { result.problems.push_back(std::move(text)); };
     if (supervise.stations > 0 && assign.stations > 0 && supervise.whole && assign.whole &&
         supervise.received != assign.received)
-        say(fmt::format("the supervisor decided {} events, and the DFM heard of {}", supervise.received,
+        add(fmt::format("the supervisor decided {} events, and the DFM received {}", supervise.received,
                         assign.received));
     if (assign.stations > 0 && build.stations > 0 && assign.whole && build.whole && build.stored < assign.stored)
-        say(fmt::format("the DFM counts {} events as stored, and the builders {}", assign.stored, build.stored));
+        add(fmt::format("the DFM counts {} events as stored, and the builders {}", assign.stored, build.stored));
     if (!result.account && assign.stations > 0 && record.stations > 0 && record.whole && record.stored < assign.stored)
-        say(fmt::format("the DFM counts {} events as stored, and the recorders hold {} copies", assign.stored,
+        add(fmt::format("the DFM counts {} events as stored, and the recorders hold {} copies", assign.stored,
                         record.stored));
     const bool events_known = std::ranges::all_of(result.stations, [](const auto& s) {
         return s.kind != StationKind::record || s.counters.contains("events_recorded");
@@ -205,7 +205,7 @@ void check_neighbours(RunResult& result) {
     const auto recordable = assign.received - std::min(assign.received, assign.not_wanted);
     if (!result.account && assign.stations > 0 && record.stations > 0 && assign.whole && events_known &&
         result.events.recorded > recordable)
-        say(
+        add(
             fmt::format("the DFM counts {} events that may be in files, and the recorders hold {}: {} are in the files "
                         "of two recorders, or came from elsewhere",
                         recordable, result.events.recorded, result.events.recorded - recordable));
@@ -277,7 +277,7 @@ void balance(RunResult& result) {
     result.account = account_of(result);
     if (result.account) {
         result.events.recorded = result.account->recorded;
-        say_account(result);
+        report_account(result);
     } else if (result.events.triggers > 0 || result.events.recorded > 0) {
         if (auto why = why_no_account(result)) result.problems.push_back(std::move(*why));
     }

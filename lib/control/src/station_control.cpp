@@ -21,7 +21,7 @@ constexpr auto rate_over = 3s;
 
 }  // namespace
 
-bool says_an_error(std::string_view line) {
+bool is_error_line(std::string_view line) {
     constexpr std::string_view time = "2026-11-23T02:36:14.123Z ";  // of the same length always
     const bool begins_with_time =
         line.size() > time.size() && line[10] == 'T' && line.substr(time.size() - 2, 2) == "Z ";
@@ -92,7 +92,7 @@ void StationControl::step(SteadyTime now, RunNumber run, const std::vector<Peer>
 
 void StationControl::read_log(const std::function<void(std::string_view)>& log_line) {
     log_.read([&](std::string_view line) {
-        if (says_an_error(line)) last_error_ = line.substr(0, error_max);
+        if (is_error_line(line)) last_error_ = line.substr(0, error_max);
         log_line(line);
     });
 }
@@ -134,19 +134,19 @@ void StationControl::look_at_reports(SteadyTime now) {
     }
     // A station that writes its events may be silent for longer.
     const auto patience = asking_ && asking_events_ ? times_.silent_after + events_deadline : times_.silent_after;
-    if (now - heard_ < patience || ending()) return;
+    if (now - answered_at_ < patience || ending()) return;
     process_->kill();
     forget_process();
     fail({true, false, fmt::format("did not answer for {} and was killed", seconds_text(patience))});
 }
 
 void StationControl::take_report(service::StationReport report, SteadyTime now) {
-    heard_ = now;
+    answered_at_ = now;
     reported_ = true;
     if (report.events) events_ = std::exchange(report.events, nullptr);
     report_ = std::move(report);
     report_asked_ = asked_;
-    // A call that was given up may be heard later all the same.
+    // A call that was abandoned may arrive later all the same.
     if (steps_.empty() && report_asked_ > settled_ && !report_.transition) state_ = planned_ = report_.state;
     of_this_run_ = of_this_run_ || (started_ && asked_ >= *started_);
     // Several that come back late, one after the other, are no selection that hangs: the age of the oldest counts. It
@@ -195,7 +195,7 @@ void StationControl::go_on(SteadyTime now, RunNumber run, const std::vector<Peer
 }
 
 /// A call that got no answer (its connection broke, or its time went by while this program was stopped) may have been
-/// heard all the same: the station's status says whether it is done, goes on, or has to be called again.
+/// received all the same: the station's status shows whether it is done, goes on, or has to be called again.
 bool StationControl::answered(SteadyTime now, RunNumber run, const std::vector<Peer>& peers) {
     const auto& step = steps_.front();
     if (const auto answer = link_->answer()) {
@@ -249,7 +249,7 @@ void StationControl::call(RunNumber run, const std::vector<Peer>& peers) {
     refused_ = false;
     const auto& step = steps_.front();
     const bool change = step.kind == StationStep::Kind::change_peers;
-    const auto deadline = step.limit * 9 / 10;  // what gives up by itself is heard in time
+    const auto deadline = step.limit * 9 / 10;  // a failure that the station reports by itself arrives in time
     service::StationRequest request{
         change ? service::StationRequestKind::change_peers : service::StationRequestKind::transition,
         step.transition,
@@ -277,7 +277,7 @@ bool StationControl::launched(SteadyTime now) {
     link_ = links_.open(address_);
     asking_ = false;
     asked_ = {};
-    heard_ = now;
+    answered_at_ = now;
     return true;
 }
 
@@ -302,7 +302,7 @@ void StationControl::fail(StationTrouble trouble) {
 
 void StationControl::forget_process() {
     hanging_since_.reset();
-    process_.reset();  // it is killed first, so that the link has nobody to wait for
+    process_.reset();  // it is killed first, so that the link waits for no answer
     link_.reset();
     kill_at_.reset();
     state_ = service::StationState::initial;

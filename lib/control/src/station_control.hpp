@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One station as run control holds it: its process, its control port, and the steps that it is to go through one after
-// the other. It says what happened; what that means for the partition is RunControl's to decide.
+// the other. It reports what happened; what that means for the partition is RunControl's to decide.
 #pragma once
 
 #include <deque>
@@ -20,7 +20,7 @@ struct StationStep {
     enum class Kind { launch, transition, change_peers, report };
     Kind kind = Kind::launch;
     service::Transition transition = service::Transition::configure;
-    std::chrono::milliseconds limit{};  // from its begin on; the station gives up a little earlier
+    std::chrono::milliseconds limit{};  // from its begin on; the station ends it a little earlier
     std::chrono::milliseconds grace{};  // beyond it: the station may stand still, and go on
 
     [[nodiscard]] std::string text() const;
@@ -29,13 +29,13 @@ struct StationStep {
 /// What went wrong. `died`: there is no process any more (it ended, or was killed because it was silent).
 struct StationTrouble {
     bool died = false;
-    bool answered = false;  // the station said no
+    bool answered = false;  // the station refused
     std::string what{};     // "did not answer stop within 6s"
 };
 
-/// A line of a station's log: a report of that severity, with or without its time before it, or a command that gives up
-/// ("weir readout: ...").
-[[nodiscard]] bool says_an_error(std::string_view line);
+/// A line of a station's log: a report of that severity, with or without its time before it, or of a command that
+/// fails ("weir readout: ...").
+[[nodiscard]] bool is_error_line(std::string_view line);
 
 struct StationTimes {
     std::chrono::milliseconds poll{200};
@@ -87,14 +87,14 @@ public:
     [[nodiscard]] const service::StationStatus& status() const noexcept {
         return of_this_run_ ? report_.status : none_;
     }
-    /// Which events it means in this run, as it said at the last question for a status (StationStep::Kind::report).
+    /// Which events it means in this run, as it answered the last question for a status (StationStep::Kind::report).
     [[nodiscard]] const std::shared_ptr<const service::StationEvents>& events() const noexcept { return events_; }
     void forget_events() noexcept { events_.reset(); }
     /// What it received, a second, of late.
     [[nodiscard]] double rate() const noexcept { return rate_; }
     /// Since when a selection of it hangs; nothing: none does.
     [[nodiscard]] std::optional<SteadyTime> hanging_since() const noexcept { return hanging_since_; }
-    /// This process has said how the others reach it.
+    /// This process has answered how the others reach it.
     [[nodiscard]] bool introduced() const noexcept { return introduced_; }
     [[nodiscard]] std::int64_t pid() const noexcept { return process_ ? process_->pid() : 0; }
     [[nodiscard]] const std::string& address() const noexcept { return address_; }
@@ -123,7 +123,7 @@ private:
     StationLinks& links_;
     LogTail log_;
     SteadyTime log_read_{};
-    std::string last_error_;  // of the lines in its log that say one; of this process
+    std::string last_error_;  // of the lines in its log that are errors; of this process
 
     std::unique_ptr<StationProcess> process_;
     std::unique_ptr<StationLink> link_;
@@ -148,16 +148,16 @@ private:
     };
     std::deque<Counted> counted_;  // of the last seconds
     std::optional<SteadyTime> hanging_since_;
-    SteadyTime settled_{};  // when it was asked last before the last step ended: later reports say in which state it is
+    SteadyTime settled_{};  // when it was asked last before the last step ended: later reports have its state
     SteadyTime unanswered_at_{};
     std::optional<std::string>
-        unanswered_;        // the call of the step under way got no answer, or a no; its status says more
-    bool refused_ = false;  // it was a no
+        unanswered_;        // the call of the step under way got no answer, or was refused; its status has more
+    bool refused_ = false;  // it was refused
     bool introduced_ = false;
     bool asking_ = false;
     bool asking_events_ = false;  // with that
     bool fresh_ = false;          // the report under way, or here, was asked for by the step under way
-    SteadyTime asked_{}, heard_{}, report_asked_{};
+    SteadyTime asked_{}, answered_at_{}, report_asked_{};
 };
 
 }  // namespace weir::control

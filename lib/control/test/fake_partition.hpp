@@ -29,7 +29,7 @@ struct FakeStation {
     std::vector<Peer> peers{};
     std::optional<RunNumber> started{};
     bool started_again = false;
-    bool mute_events = false;  // it says how it is, but not which events it means
+    bool mute_events = false;  // it answers how it is, but not which events it means
     std::vector<SourceId> sources{};
 };
 

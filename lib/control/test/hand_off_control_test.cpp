@@ -32,7 +32,7 @@ TEST_F(HandOffControlTest, ItStartsWhenAllEventsFlowAndStopsWhenAllAreRecorded) 
     EXPECT_LT(world.place("ros-1 stop"), world.place("out stop"));
     EXPECT_THAT(problems(), IsEmpty());
     EXPECT_EQ(control->view().last->hand_off->handed_over, 25U);
-    EXPECT_THAT(said, Not(Contains(HasSubstr("not handed over"))));
+    EXPECT_THAT(reported, Not(Contains(HasSubstr("not handed over"))));
 }
 
 TEST_F(HandOffControlTest, WhatIsLeftIsNamedAndIsNoProblem) {
@@ -41,7 +41,7 @@ TEST_F(HandOffControlTest, WhatIsLeftIsNamedAndIsNoProblem) {
     station("out").report.status.ledger = {"files", 25, 23, {}, 2};
     stop_run();
     EXPECT_THAT(problems(), IsEmpty());
-    EXPECT_THAT(said, Contains("run 1: 2 of 25 files are not handed over yet: a.data, b.data"));
+    EXPECT_THAT(reported, Contains("run 1: 2 of 25 files are not handed over yet: a.data, b.data"));
 }
 
 TEST_F(HandOffControlTest, OneThatDiesInARunIsStartedAgainAndTheOthersAreNotDisturbed) {
@@ -63,7 +63,7 @@ TEST_F(HandOffControlTest, OneThatDiesAgainAndAgainEndsNoRunAndKeepsNoneFromBegi
         pass(300ms);
     }
     EXPECT_EQ(control->view().state, PartitionState::running);
-    EXPECT_THAT(said, Contains(HasSubstr("signal 9 (Killed), 6 times within 1min")));
+    EXPECT_THAT(reported, Contains(HasSubstr("signal 9 (Killed), 6 times within 1min")));
     stop_run();
     EXPECT_THAT(problems(), IsEmpty());
     ASSERT_TRUE(control->start({}));
@@ -73,12 +73,34 @@ TEST_F(HandOffControlTest, OneThatDiesAgainAndAgainEndsNoRunAndKeepsNoneFromBegi
 
 TEST_F(HandOffControlTest, OneThatCannotStartLeavesTheRunToTheOthers) {
     station("out").refuses = "start";  // another process hands over
-    come_up();
-    ASSERT_TRUE(control->start({}));
+    start_run();
     pass(2s);
     EXPECT_EQ(control->view().state, PartitionState::running);
     stop_run();
     EXPECT_THAT(problems(), IsEmpty());
+}
+
+TEST_F(HandOffControlTest, OneThatHangsInItsStartHoldsUpNoRun) {
+    station("out").hangs_in = "start";
+    start_run();
+    pass(1min);
+    EXPECT_EQ(control->view().state, PartitionState::running);
+    station("out").hangs_in.clear();
+    stop_run();
+    EXPECT_THAT(problems(), IsEmpty());
+}
+
+TEST_F(HandOffControlTest, OneThatCannotConnectKeepsThePartitionFromNothing) {
+    station("out").refuses = "connect";
+    ASSERT_TRUE(control->bring_up());
+    pass(3s);
+    ASSERT_EQ(control->view().state, PartitionState::ready);
+    ASSERT_TRUE(control->start({}));
+    pass(300ms);
+    EXPECT_EQ(control->view().state, PartitionState::running);
+    stop_run();
+    EXPECT_THAT(problems(), IsEmpty());
+    EXPECT_THAT(reported, Contains(HasSubstr("out died too often")));
 }
 
 TEST_F(HandOffControlTest, OneThatHangsInTheStopIsEndedWithinItsShareAndTheRunIsGood) {
@@ -88,7 +110,7 @@ TEST_F(HandOffControlTest, OneThatHangsInTheStopIsEndedWithinItsShareAndTheRunIs
     pass(options.stop_deadline);
     EXPECT_EQ(control->view().state, PartitionState::ready);
     EXPECT_THAT(problems(), IsEmpty());
-    EXPECT_THAT(said, Contains(HasSubstr("out did not answer stop")));
+    EXPECT_THAT(reported, Contains(HasSubstr("out did not answer stop")));
 }
 
 TEST_F(HandOffControlTest, AFileThatARecorderClosedAndNoCatalogueHasIsAProblem) {

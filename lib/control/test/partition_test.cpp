@@ -74,7 +74,7 @@ TEST(Partition, OneDfmAndOneSupervisor) {
     EXPECT_THAT(error_of(with("[assign.dfm-2]\n")),
                 HasSubstr("[assign.dfm-2] is a second assign station beside [assign.dfm] (line 7)"));
     EXPECT_THAT(error_of(without("[assign.dfm]\n")),
-                HasSubstr("no [assign.NAME]: nobody would give events to builders"));
+                HasSubstr("no [assign.NAME]: no station would give events to builders"));
     EXPECT_THAT(error_of(with("[supervise.two]\n")), HasSubstr("a second supervise station"));
 }
 
@@ -119,7 +119,8 @@ TEST(Partition, ReadoutsThatShareAFileCoverAllOfIt) {
     EXPECT_EQ(error_of(shares({"2/4", "2/2", "1/4"})), "no error");
     EXPECT_THAT(
         error_of(shares({"1/6", "2/6", "3/6", "4/6", "6/6"})),
-        HasSubstr("p.toml:7: the parts of the readouts do not cover the file: nobody has its sources from 4/6 to 5/6"));
+        HasSubstr(
+            "p.toml:7: the parts of the readouts do not cover the file: no readout has its sources from 4/6 to 5/6"));
     EXPECT_THAT(error_of(shares({"1/2"})), HasSubstr("from 1/2 to 1/1"));
     EXPECT_THAT(error_of(shares({"2/2"})), HasSubstr("from 0/1 to 1/2"));
     EXPECT_EQ(error_of(shares({"1/2"}, "[data]\nsources = [\"0x10\"]\n")), "no error");

@@ -22,9 +22,9 @@ inline constexpr const char* usual_stations = R"(
 [record.rec-1]
 )";
 
-class Said final : public service::ReportSink {
+class ReportLines final : public service::ReportSink {
 public:
-    explicit Said(std::vector<std::string>& lines) : lines_(lines) {}
+    explicit ReportLines(std::vector<std::string>& lines) : lines_(lines) {}
     void show(const service::SubmittedReport& report) override { lines_.push_back(report.what); }
 
 private:
@@ -33,7 +33,7 @@ private:
 
 inline std::vector<std::unique_ptr<service::ReportSink>> sinks_to(std::vector<std::string>& lines) {
     std::vector<std::unique_ptr<service::ReportSink>> sinks;
-    sinks.push_back(std::make_unique<Said>(lines));
+    sinks.push_back(std::make_unique<ReportLines>(lines));
     return sinks;
 }
 
@@ -80,8 +80,8 @@ protected:
     RunControlOptions options;
     ManualClock clock;
     LogBook log;
-    std::vector<std::string> said;
-    service::Reports reports{"run", clock, sinks_to(said)};
+    std::vector<std::string> reported;
+    service::Reports reports{"run", clock, sinks_to(reported)};
     FakeLauncher launcher{world};
     FakeLinks links{world};
     FakeKeeper keeper{world};

@@ -17,13 +17,13 @@ using testing::Not;
 
 service::EventIds ids(std::string_view set) { return service::EventIds::parse(set).value(); }
 
-std::shared_ptr<const service::StationEvents> told(const std::map<std::string, std::string>& sets) {
+std::shared_ptr<const service::StationEvents> known(const std::map<std::string, std::string>& sets) {
     service::StationEvents events;
     for (const auto& [what, set] : sets) events.emplace(what, ids(set));
     return std::make_shared<const service::StationEvents>(std::move(events));
 }
 
-TEST_F(RunControlTest, BringsEveryStationUpAndTellsEachOfAll) {
+TEST_F(RunControlTest, BringsEveryStationUpAndSendsEachAllPeers) {
     come_up();
     for (const auto& [name, fake] : world.stations) {
         EXPECT_EQ(fake.report.state, service::StationState::connected) << name;
@@ -110,7 +110,7 @@ TEST_F(RunControlTest, StopsByItselfWhenTheSupervisorHasNoMoreEvents) {
     EXPECT_EQ(control->view().last->reason, "all events are done");
 }
 
-TEST_F(RunControlTest, ABuilderThatDiesIsReplacedAndTheOthersHearOfItsNewAddress) {
+TEST_F(RunControlTest, ABuilderThatDiesIsReplacedAndTheOthersGetItsNewAddress) {
     start_run();
     const auto before = station("sfi-2").report.self->dataflow;
     world.kill("sfi-2");
@@ -126,7 +126,7 @@ TEST_F(RunControlTest, ABuilderThatDiesIsReplacedAndTheOthersHearOfItsNewAddress
     EXPECT_THAT(problems(), IsEmpty());
 }
 
-TEST_F(RunControlTest, TheOthersHearOfAReplacementBeforeItHasConnected) {
+TEST_F(RunControlTest, TheOthersKnowAReplacementBeforeItHasConnected) {
     start_run();
     station("sfi-2").hangs_in = "connect";  // it waits until the others answer it
     world.kill("sfi-2");
@@ -223,7 +223,7 @@ TEST_F(RunControlTest, ADrainWithoutProgressIsAnAlarmAndAStopGivesItADeadline) {
     station("l2sv").report.status.finished = true;
     station("dfm").report.status.ledger = {"events", 10, 4, {}, 6};
     pass(65s);
-    EXPECT_THAT(said, Contains(HasSubstr("has waited 1min for 6 accepted events")));
+    EXPECT_THAT(reported, Contains(HasSubstr("has waited 1min for 6 accepted events")));
     ASSERT_TRUE(control->stop("enough"));
     EXPECT_FALSE(control->stop("more than enough"));
     pass(options.stop_deadline);
@@ -379,7 +379,7 @@ TEST_F(RunControlTest, ASupervisorWithoutADfmIsNotWaitedForForLong) {
     EXPECT_NE(control->view().state, PartitionState::stopping);
 }
 
-TEST_F(RunControlTest, TheTimeInWhichRunControlWasStoppedIsNobodysSilence) {
+TEST_F(RunControlTest, TheTimeInWhichRunControlWasStoppedCountsAsNoSilence) {
     start_run();
     for (auto& [name, fake] : world.stations) fake.mute = true;  // their answers have not been read
     pass(1s);
@@ -484,7 +484,7 @@ TEST_F(RunControlTest, WhatIsLostIsCountedByWhoKnowsAndListedByGlobalId) {
                                                  "1 event is in files and was never accepted: 101"));
     EXPECT_EQ(control->view().last->events.recorded, 87U);
     EXPECT_THAT(world.kept, Contains(HasSubstr("lost: abandoned at the stop=98-100")));
-    EXPECT_THAT(said, Contains("1 event is in files and was never accepted: 101"));
+    EXPECT_THAT(reported, Contains("1 event is in files and was never accepted: 101"));
 }
 
 TEST_F(RunControlTest, AnAcceptedEventThatARecorderRefusedIsLostForThatReason) {
@@ -520,7 +520,7 @@ TEST_F(RunControlTest, ARunWhoseRunControlWasKilledGetsItsStopReasonAndCountsAtT
     come_up();
     EXPECT_THAT(world.kept, Contains(HasSubstr("1 stop reason=run control ended without stopping the run")));
     EXPECT_THAT(world.kept, Contains("1 accepted=500"));
-    EXPECT_THAT(said, Contains("run 1 was not stopped: the run control before this one was killed"));
+    EXPECT_THAT(reported, Contains("run 1 was not stopped: the run control before this one was killed"));
     EXPECT_FALSE(world.open);
 }
 
@@ -533,7 +533,7 @@ TEST_F(RunControlTest, ARunLeftOpenThatIsNotKeptStaysNoted) {
         partition, options, [](const StationEntry& entry) { return LaunchRequest{entry.name, {}, "/nonexistent/log"}; },
         launcher, links, keeper, reports, log, clock);
     come_up();
-    EXPECT_THAT(said, Contains(HasSubstr("the end of the run before is not in the catalogue")));
+    EXPECT_THAT(reported, Contains(HasSubstr("the end of the run before is not in the catalogue")));
     EXPECT_TRUE(world.open);
 }
 
@@ -568,7 +568,7 @@ TEST_F(RunControlTest, ARecorderThatDiesWhileItStopsIsStartedAgainToCloseItsFile
     EXPECT_THAT(problems(), IsEmpty());
 }
 
-TEST_F(RunControlTest, ARecorderThatDiesAfterItHasStoppedIsStartedAgainToSayWhichEventsItHolds) {
+TEST_F(RunControlTest, ARecorderThatDiesAfterItHasStoppedIsStartedAgainToReportWhichEventsItHolds) {
     const auto run = start_run();
     station("l2sv").events = {{"accepted", ids("1-3")}};
     station("dfm").events = {{"accepted", ids("1-3")}};
@@ -617,7 +617,7 @@ TEST_F(RunControlTest, ARecorderThatDoesNotAnswerAtItsStopIsKilledAndAnotherProc
     EXPECT_THAT(problems(), testing::ElementsAre("rec-1 did not answer stop in time and is killed"));
 }
 
-TEST_F(RunControlTest, ASupervisorThatHeardAResumeTooLateIsKnownToRunAndPausesAtTheStop) {
+TEST_F(RunControlTest, ASupervisorThatReceivedAResumeTooLateIsKnownToRunAndPausesAtTheStop) {
     start_run();
     ASSERT_TRUE(control->pause());
     pass(1s);
@@ -625,7 +625,7 @@ TEST_F(RunControlTest, ASupervisorThatHeardAResumeTooLateIsKnownToRunAndPausesAt
     ASSERT_TRUE(control->resume());
     pass(options.pause_deadline + 1s);
     station("l2sv").hangs_in.clear();
-    station("l2sv").report.state = service::StationState::running;  // now it has heard it
+    station("l2sv").report.state = service::StationState::running;  // now it has received it
     pass(1s);
     ASSERT_TRUE(control->stop("enough"));
     pass(1s);
@@ -654,7 +654,7 @@ TEST_F(RunControlTest, ALedgerThatDoesNotBalanceIsAProblemWithTheNameOfItsStatio
     EXPECT_THAT(problems(), Not(Contains(HasSubstr("ledger of ros-1"))));
 }
 
-TEST_F(RunControlTest, WhatTheSupervisorDecidedTheDfmMustHaveHeardOf) {
+TEST_F(RunControlTest, WhatTheSupervisorDecidedTheDfmMustHaveReceived) {
     start_run();
     station("l2sv").report.status.ledger = {"events", 10, 10, {}, 0};
     station("dfm").report.status.ledger = {"events", 9, 9, {}, 0};
@@ -662,10 +662,10 @@ TEST_F(RunControlTest, WhatTheSupervisorDecidedTheDfmMustHaveHeardOf) {
     station("rec-1").report.status.ledger = {"copies", 9, 9, {}, 0};
     ASSERT_TRUE(control->stop("enough"));
     pass(11s);
-    EXPECT_THAT(problems(), testing::ElementsAre("the supervisor decided 10 events, and the DFM heard of 9"));
+    EXPECT_THAT(problems(), testing::ElementsAre("the supervisor decided 10 events, and the DFM received 9"));
 }
 
-TEST_F(RunControlTest, AnAlarmOfAStationIsSaidOnceAndStandsInTheResult) {
+TEST_F(RunControlTest, AnAlarmOfAStationIsReportedOnceAndStandsInTheResult) {
     start_run();
     auto& filter = station("ef-1").report;
     filter.status.counters = {{"threw", 2}, {"timed_out", 1}};
@@ -674,7 +674,7 @@ TEST_F(RunControlTest, AnAlarmOfAStationIsSaidOnceAndStandsInTheResult) {
     pass(500ms);
     filter.alarms.front().raised = 2;
     pass(500ms);
-    EXPECT_EQ(std::ranges::count(said, "ef-1: selection threw: cut.py"), 1);
+    EXPECT_EQ(std::ranges::count(reported, "ef-1: selection threw: cut.py"), 1);
     ASSERT_TRUE(control->stop("enough"));
     pass(500ms);
     const auto last = control->view().last;
@@ -737,7 +737,7 @@ TEST_F(RunControlTest, TheOldCountsOfADfmThatDoesNotStopAreNotHeldAgainstTheSupe
     ASSERT_TRUE(control->stop("enough"));
     pass(options.stop_deadline + 2s);
     EXPECT_THAT(problems(), Contains("dfm did not answer stop in time and is ended"));
-    EXPECT_THAT(problems(), testing::Not(Contains(HasSubstr("the DFM heard of"))));
+    EXPECT_THAT(problems(), testing::Not(Contains(HasSubstr("the DFM received"))));
 }
 
 TEST_F(RunControlTest, ShuttingDownARunStopsItFirst) {
@@ -759,9 +759,9 @@ TEST_F(RunControlTest, WhatDiesBetweenRunsIsThereForTheNext) {
 
 TEST(RunResult, EventsInTheFilesOfTwoRecordersAreAProblem) {
     RunResult result;
-    result.stations = {{"l2sv", StationKind::supervise, {"events", 9, 9, {}, 0}, {}, told({{"accepted", "1-9"}})},
-                       {"rec-1", StationKind::record, {"copies", 6, 6, {}, 0}, {}, told({{"recorded", "1-6"}})},
-                       {"rec-2", StationKind::record, {"copies", 5, 5, {}, 0}, {}, told({{"recorded", "5-9"}})}};
+    result.stations = {{"l2sv", StationKind::supervise, {"events", 9, 9, {}, 0}, {}, known({{"accepted", "1-9"}})},
+                       {"rec-1", StationKind::record, {"copies", 6, 6, {}, 0}, {}, known({{"recorded", "1-6"}})},
+                       {"rec-2", StationKind::record, {"copies", 5, 5, {}, 0}, {}, known({{"recorded", "5-9"}})}};
     balance(result);
     EXPECT_THAT(result.problems, testing::ElementsAre("2 events are in the files of two recorders: 5-6"));
     EXPECT_EQ(result.events.recorded, 9U);
@@ -769,16 +769,16 @@ TEST(RunResult, EventsInTheFilesOfTwoRecordersAreAProblem) {
 
 TEST(RunResult, TheLastCountsOfAStationThatIsGoneAreNoProblemWhereTheIdsSayWhatBecameOfItsEvents) {
     RunResult result;
-    result.stations = {{"l2sv", StationKind::supervise, {"events", 9, 9, {}, 0}, {}, told({{"accepted", "1-9"}})},
+    result.stations = {{"l2sv", StationKind::supervise, {"events", 9, 9, {}, 0}, {}, known({{"accepted", "1-9"}})},
                        {"dfm", StationKind::assign, {"events", 9, 9, {}, 0}, {}, {}},
                        {"sfi-1", StationKind::build, {"events", 9, 5, {}, 4}, {}, {}, 0, true},
-                       {"rec-1", StationKind::record, {"copies", 9, 9, {}, 0}, {}, told({{"recorded", "1-9"}})}};
+                       {"rec-1", StationKind::record, {"copies", 9, 9, {}, 0}, {}, known({{"recorded", "1-9"}})}};
     balance(result);
     EXPECT_THAT(result.problems, IsEmpty());
 }
 
 /// A trigger that rejects half of 500,000 events at random, filters that reject a third of the rest, two recorders: as
-/// the stations would say it, with two events lost, one in two files and one that nobody accepted.
+/// the stations would report it, with two events lost, one in two files and one that was never accepted.
 TEST(RunResult, TheAccountOfARunWithRandomRejectionIsExact) {
     std::mt19937_64 random(11);
     wire::EventIdSet accepted, rejected, first, second;
@@ -850,8 +850,8 @@ TEST(RunResult, WithoutIdsMoreEventsThanThereWereAreAProblemToo) {
                         {"events", 12, 7, {{"level 2", 1}, {"not selected", 2}, {"given up", 2}}, 0},
                         {},
                         {}},
-                       {"rec-1", StationKind::record, {"copies", 6, 6, {}, 0}, {{"events_recorded", 6}}, told({})},
-                       {"rec-2", StationKind::record, {"copies", 5, 5, {}, 0}, {{"events_recorded", 5}}, told({})}};
+                       {"rec-1", StationKind::record, {"copies", 6, 6, {}, 0}, {{"events_recorded", 6}}, known({})},
+                       {"rec-2", StationKind::record, {"copies", 5, 5, {}, 0}, {{"events_recorded", 5}}, known({})}};
     balance(result);
     EXPECT_FALSE(result.account);
     EXPECT_THAT(result.problems,
@@ -859,17 +859,17 @@ TEST(RunResult, WithoutIdsMoreEventsThanThereWereAreAProblemToo) {
                                      HasSubstr("the recorders hold 11: 2 are in the files of two recorders")));
 }
 
-TEST(RunResult, WhatADfmThatIsGoneSaidLastIsNotItsLastWord) {
+TEST(RunResult, TheLastAnswerOfADfmThatIsGoneMayBeOld) {
     RunResult result;
-    result.stations = {{"l2sv", StationKind::supervise, {"events", 9, 9, {}, 0}, {}, told({{"accepted", "1-9"}})},
+    result.stations = {{"l2sv", StationKind::supervise, {"events", 9, 9, {}, 0}, {}, known({{"accepted", "1-9"}})},
                        {"dfm",
                         StationKind::assign,
                         {"events", 4, 4, {}, 0},
                         {},
-                        told({{"accepted", "1-4"}, {"rejected", "2"}, {"failed", ""}, {"given up", ""}}),
+                        known({{"accepted", "1-4"}, {"rejected", "2"}, {"failed", ""}, {"given up", ""}}),
                         0,
                         true},
-                       {"rec-1", StationKind::record, {"copies", 6, 6, {}, 0}, {}, told({{"recorded", "1,3-7"}})}};
+                       {"rec-1", StationKind::record, {"copies", 6, 6, {}, 0}, {}, known({{"recorded", "1,3-7"}})}};
     balance(result);
     ASSERT_TRUE(result.account);
     ASSERT_EQ(result.account->lost.size(), 1U);
@@ -880,13 +880,13 @@ TEST(RunResult, WhatADfmThatIsGoneSaidLastIsNotItsLastWord) {
 TEST(RunResult, AnEventThatOneFilterRejectedAndAnotherOneKeptCountsAsRecordedOnly) {
     RunResult result;
     result.stations = {
-        {"l2sv", StationKind::supervise, {"events", 9, 9, {}, 0}, {}, told({{"accepted", "1-9"}})},
+        {"l2sv", StationKind::supervise, {"events", 9, 9, {}, 0}, {}, known({{"accepted", "1-9"}})},
         {"dfm",
          StationKind::assign,
          {"events", 9, 5, {{"not selected", 4}}, 0},
          {},
-         told({{"accepted", "1-9"}, {"rejected", "6-9"}, {"refused", ""}, {"failed", ""}, {"given up", ""}})},
-        {"rec-1", StationKind::record, {"copies", 6, 6, {}, 0}, {}, told({{"recorded", "1-6"}})}};
+         known({{"accepted", "1-9"}, {"rejected", "6-9"}, {"refused", ""}, {"failed", ""}, {"given up", ""}})},
+        {"rec-1", StationKind::record, {"copies", 6, 6, {}, 0}, {}, known({{"recorded", "1-6"}})}};
     balance(result);
     ASSERT_TRUE(result.account);
     EXPECT_TRUE(result.account->good());
@@ -894,13 +894,13 @@ TEST(RunResult, AnEventThatOneFilterRejectedAndAnotherOneKeptCountsAsRecordedOnl
     EXPECT_EQ(result.account->rejected, 3U) << "6 is in a file";
 }
 
-TEST(RunResult, ALineOfManyIdsSaysWhereTheOthersStand) {
+TEST(RunResult, ALineOfManyIdsShowsWhereTheOthersStand) {
     std::string recorded;
     for (int id = 2; id <= 1000; id += 2) recorded += fmt::format("{}{}", recorded.empty() ? "" : ",", id);
     RunResult result;
     result.stations = {
-        {"l2sv", StationKind::supervise, {"events", 1000, 1000, {}, 0}, {}, told({{"accepted", "1-1000"}})},
-        {"rec-1", StationKind::record, {"copies", 500, 500, {}, 0}, {}, told({{"recorded", recorded}})}};
+        {"l2sv", StationKind::supervise, {"events", 1000, 1000, {}, 0}, {}, known({{"accepted", "1-1000"}})},
+        {"rec-1", StationKind::record, {"copies", 500, 500, {}, 0}, {}, known({{"recorded", recorded}})}};
     balance(result);
     EXPECT_THAT(result.problems,
                 Contains(testing::EndsWith(",... (more of them: table run_parameters of the recorders' catalogues)")));
@@ -908,9 +908,9 @@ TEST(RunResult, ALineOfManyIdsSaysWhereTheOthersStand) {
 
 TEST(RunResult, ARecorderThatDoesNotKnowIdsLeavesTheCounts) {
     RunResult result;
-    result.stations = {{"l2sv", StationKind::supervise, {"events", 9, 9, {}, 0}, {}, told({{"accepted", "1-9"}})},
+    result.stations = {{"l2sv", StationKind::supervise, {"events", 9, 9, {}, 0}, {}, known({{"accepted", "1-9"}})},
                        {"dfm", StationKind::assign, {"events", 9, 9, {}, 0}, {}, {}},
-                       {"rec-1", StationKind::record, {"copies", 8, 8, {}, 0}, {}, told({})}};
+                       {"rec-1", StationKind::record, {"copies", 8, 8, {}, 0}, {}, known({})}};
     balance(result);
     EXPECT_FALSE(result.account);
     EXPECT_THAT(result.problems,
@@ -929,20 +929,20 @@ TEST(RunResult, EventsOfAUnitThatDiedCountAsForcedThoughItTookItsCountsAlong) {
 
 TEST(RunResult, WhoTookItsIdsAlongIsNamed) {
     RunResult result;
-    result.stations = {{"l2sv", StationKind::supervise, {"events", 9, 9, {}, 0}, {}, told({{"accepted", "1-9"}})},
+    result.stations = {{"l2sv", StationKind::supervise, {"events", 9, 9, {}, 0}, {}, known({{"accepted", "1-9"}})},
                        {"dfm", StationKind::assign, {"events", 9, 9, {}, 0}, {}, {}, 0, true},
                        {"rec-1", StationKind::record, {"copies", 9, 9, {}, 0}, {}, {}, 0, true}};
     balance(result);
     EXPECT_FALSE(result.account);
     EXPECT_THAT(result.problems,
-                testing::ElementsAre(HasSubstr("because rec-1 did not say which events have been recorded")));
+                testing::ElementsAre(HasSubstr("because rec-1 did not report which events have been recorded")));
 
     result.problems.clear();
     result.stations[0].events.reset();
-    result.stations[2].events = told({{"recorded", "1-9"}});
+    result.stations[2].events = known({{"recorded", "1-9"}});
     balance(result);
     EXPECT_THAT(result.problems,
-                testing::ElementsAre(HasSubstr("because l2sv and dfm did not say which events were accepted")));
+                testing::ElementsAre(HasSubstr("because l2sv and dfm did not report which events were accepted")));
 }
 
 }  // namespace

@@ -22,14 +22,14 @@ TEST(StationLog, AnErrorIsOneWithAndWithoutItsTime) {
     for (const std::string time : {"", "2026-11-23T02:36:14.123Z "}) {
         for (const auto severity : {Severity::information, Severity::warning, Severity::error, Severity::fatal}) {
             const auto line = time + service::one_line({{.severity = severity, .what = "no error of a disk"}, "ros-1"});
-            EXPECT_EQ(says_an_error(line), severity >= Severity::error) << line;
+            EXPECT_EQ(is_error_line(line), severity >= Severity::error) << line;
         }
-        EXPECT_TRUE(says_an_error(time + "weir readout: no such file"));
-        EXPECT_FALSE(says_an_error(time));
+        EXPECT_TRUE(is_error_line(time + "weir readout: no such file"));
+        EXPECT_FALSE(is_error_line(time));
     }
 }
 
-TEST(StationLog, WhatAStationSaidLastIsWhyItEnded) {
+TEST(StationLog, TheLastErrorOfAStationIsWhyItEnded) {
     std::string pattern = testing::TempDir() + "station-XXXXXX";
     const std::filesystem::path directory = ::mkdtemp(pattern.data());
     FakeWorld world;

@@ -1,26 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+// A recording while it runs, and its end. How it begins: recording_open.cpp.
 #include "recording.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <condition_variable>
-#include <deque>
 #include <utility>
 
 #include "accounts/ledger_change.hpp"
-#include "disk/recording_directory.hpp"
+#include "stepping_thread.hpp"
 #include "weir/base/assert.hpp"
-#include "weir/base/named_thread.hpp"
 #include "weir/catalogue/catalogue_place.hpp"
-#include "weir/checksum/kernels.hpp"
-#include "weir/datafile/volume_marker.hpp"
-#include "weir/recovery/rebuild.hpp"
+#include "weir/datafile/disk_fault.hpp"
 #include "weir/recovery/recovery.hpp"
-#include "weir/recovery/run_holdings.hpp"
 
 namespace weir::recorder {
 namespace {
@@ -29,17 +23,6 @@ namespace {
 constexpr std::uint64_t bytes_of_memory_per_copy = 8192;
 // What a stop has to close its files when its deadline has passed with events in hand.
 constexpr std::chrono::seconds closing_least{5};
-
-/// Calls `step` every now and then until it is asked to stop. What is called takes its time from a clock; only how long
-/// it rests in between is real time.
-std::jthread stepping_thread(std::string name, std::chrono::milliseconds interval, std::function<void()> step) {
-    return named_jthread(std::move(name), [interval, step = std::move(step)](const std::stop_token& stop) {
-        std::mutex mutex;
-        std::condition_variable_any never;
-        std::unique_lock lock(mutex);
-        while (!never.wait_for(lock, stop, interval, [&] { return stop.stop_requested(); })) step();
-    });
-}
 
 }  // namespace
 
@@ -50,193 +33,24 @@ Recording::Recording(RecorderOptions options, Reporter report, const Clock& cloc
       system_(system),
       buffers_(options_.memory / 2),
       segments_(std::make_unique<SegmentPool>(options_.memory / 2, options_.segment, clock_)),
-      unique_(options_.unique_memory_max),
-      copies_in_hand_max_(options_.memory.count() / bytes_of_memory_per_copy),
-      blocks_(options_.lumi_block_grace) {}
-
-Result<std::unique_ptr<Recording>> Recording::open(RecorderOptions options, Reporter report, const Clock& clock,
-                                                   FileSystem& system) {
-    WEIR_TRY(options.check_consistency());
-    WEIR_TRY(checksum::self_test());
-    for (auto& directory : options.directories) {  // one spelling in the catalogue, whatever the user types
-        WEIR_TRY(check_directory(directory, options.create_directories));
-        std::error_code error;
-        if (auto canonical = std::filesystem::canonical(directory, error); !error) directory = std::move(canonical);
-    }
-    std::unique_ptr<Recording> recorder(new Recording(std::move(options), std::move(report), clock, system));
-    auto opened = recorder->open_all();
-    if (opened) return recorder;
-    if (datafile::disk_fault_of(opened.error()) == datafile::DiskFault::no_space) {
-        std::string directories;
-        for (const auto& directory : recorder->options_.directories)
-            directories += (directories.empty() ? "" : ", ") + directory.native();
-        opened.error().context += fmt::format("; free some space for {}, 1 MiB at least, and start again", directories);
-    }
-    return std::unexpected(opened.error());
-}
-
-namespace {
-
-/// The run that a crash of this recorder left open.
-Result<std::optional<RunNumber>> last_open_run(catalogue::Catalogue& catalogue, const std::string& recorder) {
-    const auto rows = WEIR_TRY(catalogue.runs());
-    std::optional<RunNumber> found;
-    for (const auto& row : rows) {
-        if (row.recorder == recorder && row.state == catalogue::OpenState::opened) found = row.run;
-    }
-    return found;
-}
-
-}  // namespace
-
-Result<> Recording::open_catalogue_and_run() {
-    auto catalogue =
-        catalogue::open_own_catalogue(options_.directories.front(), options_.catalogue, reports_.reporter());
-    if (!catalogue) return std::unexpected(catalogue.error());
-    catalogue_ = std::move(*catalogue);
-    catalogue_watch_ = std::make_unique<CatalogueWatch>(
-        *catalogue_, catalogue::own_catalogue_path(options_.directories.front(), options_.catalogue), reports_);
-    const auto misses = WEIR_TRY(recovery::catalogue_misses_runs(options_.directories, options_.recorder, *catalogue_));
-    if (misses) {
-        const auto rebuilt = WEIR_TRY(recovery::rebuild_catalogue(options_.directories, *catalogue_, clock_));
-        if (!rebuilt.recovery.failed.empty()) return std::unexpected(rebuilt.recovery.failed.front());
-        doubt(rebuilt.recovery);
-        reports_.warning(
-            fmt::format("the catalogue did not know all that is here: {} runs and {} files were entered from the files",
-                        rebuilt.runs_added, rebuilt.files_added));
-        for (const auto& error : rebuilt.failed) reports_.error(error.message());
-    }
-    for (const auto& directory : options_.directories) {
-        auto recovered =
-            WEIR_TRY(recovery::recover_and_record(directory, options_.recorder, *catalogue_, clock_, system_));
-        for (const auto& file : recovered.files) {
-            reports_.warning(fmt::format("recovered {}: {} events kept, {} bytes cut", file.path.native(),
-                                         file.closed.events, file.bytes_cut));
-        }
-        doubt(recovered);
-        if (!recovered.failed.empty()) return std::unexpected(recovered.failed.front());
-    }
-    WEIR_TRY(recovery::keep_marks(options_.directories, *catalogue_));
-    catalogue::RunStart start{.run = {},
-                              .recorder = options_.recorder,
-                              .mode = name(options_.mode),
-                              .relaxations = options_.sync ? "" : "no sync",
-                              .at = clock_.wall(),
-                              .again = options_.run_again};
-    auto run = options_.run;
-    if (!run) {
-        run = WEIR_TRY(last_open_run(*catalogue_, options_.recorder));
-    }
-    if (!run) {
-        run_ = WEIR_TRY(catalogue_->open_free_run(start));
-        return {};
-    }
-    start.run = run_ = *run;
-    const auto opening = WEIR_TRY(catalogue_->open_run(start));
-    continued_ = opening == catalogue::RunOpening::continued;
-    return {};
-}
-
-Result<> Recording::open_all() {
-    std::vector<datafile::DirectoryLock> locks;
-    std::vector<Guid> ids;
-    for (const auto& directory : options_.directories) {
-        auto lock = WEIR_TRY(datafile::DirectoryLock::take(directory));
-        locks.push_back(std::move(lock));
-        // Of a recorder that died. The disk may be full but for this; what is left there is closed with it.
-        std::error_code ignored;
-        std::filesystem::remove(directory / SpaceReserve::file_name, ignored);
-        const auto id = WEIR_TRY(datafile::mark_directory(directory, system_));
-        ids.push_back(id);
-    }
-    // The port first: a recorder that cannot listen must not open a run. Nobody can connect before the run is known to
-    // be good and all that is here of it was read.
-    auto receiver_options = options_.receiver;
-    receiver_options.name = options_.recorder;
-    auto receiver = delivery::Receiver::open(receiver_options, buffers_, *this, reports_.reporter());
-    if (!receiver) return std::unexpected(receiver.error());
-    WEIR_TRY(open_catalogue_and_run());
-    receiver_ = std::move(*receiver);
-    const auto ledgers = WEIR_TRY(catalogue_->ledgers(run_));
-    held_.begin(run_, options_.recorder, locks.size() - 1, ledgers);
-
-    for (std::size_t i = 0; i < locks.size(); ++i) {
-        const VolumeOptions volume_options{.directory = options_.directories[i],
-                                           .run = run_,
-                                           .recorder = options_.recorder,
-                                           .id = ids[i],
-                                           .direct = options_.direct,
-                                           .queue_depth = options_.queue_depth,
-                                           .write_threads = options_.write_threads,
-                                           .sync_interval = options_.sync_interval,
-                                           .sync = options_.sync,
-                                           .reserve = options_.disk_reserve,
-                                           .headroom = options_.disk_headroom,
-                                           .retry_first = options_.disk_retry};
-        auto volume =
-            Volume::open(volume_options, std::move(locks[i]), *segments_, reports_,
-                         {.session_names = [this](std::uint32_t session) { return sessions_.declaration(session); },
-                          .durable = [this](auto& copies) { on_durable(copies); },
-                          .lost = [this](auto& copies) { on_lost(copies); },
-                          .held = &held_,
-                          .answer = [this](auto& round) { answer(round); },
-                          .changed = [this] { receiver_->retry(); },
-                          .recover = [this](const auto& directory) { return recover_volume(directory); }},
-                         clock_, system_);
-        if (!volume) return std::unexpected(volume.error());
-        volumes_.push_back(std::move(*volume));
-    }
-    catalogue_->on_no_space([this] { return make_room_for_catalogue(); });
-    const bool direct = std::ranges::all_of(volumes_, [](const auto& v) { return v->direct(); });
-    copier_ =
-        std::make_unique<EventCopier>(options_, direct ? checksum::Stores::non_temporal : checksum::Stores::ordinary);
-    keeper_ =
-        std::make_unique<FileKeeper>(options_, run_, *catalogue_, volumes_, blocks_, reports_,
-                                     FileKeeper::Callbacks{.marks = [this] { return take_changed_marks(); },
-                                                           .tick =
-                                                               [this] {
-                                                                   {
-                                                                       const std::shared_lock lock(streams_mutex_);
-                                                                       for (auto& [key, entry] : streams_)
-                                                                           entry.stream->close_due();
-                                                                   }
-                                                                   if (nowhere_.exchange(false)) receiver_->retry();
-                                                                   catalogue_watch_->step(clock_.now());
-                                                                   tell_ledger_now_and_then();
-                                                                   close_blocks();
-                                                               },
-                                                           .closed =
-                                                               [this] {
-                                                                   if (nowhere_.exchange(false)) receiver_->retry();
-                                                               }},
-                                     clock_);
-    WEIR_TRY(keeper_->load_sequences());
-    segments_->on_freed([this] { receiver_->retry(); });
-
-    if (continued_) {
-        WEIR_TRY(restore_promises());
-    }
-    // From the beginning: whoever recovers this run sees that its ids are to be kept.
-    if (options_.unique_events) {
-        WEIR_TRY(catalogue_->set_marks(take_changed_marks()));
-    }
-    watch_ = std::make_unique<RecordingWatch>(
-        RecordingWatchOptions{.certificate = options_.receiver.tls.certificate, .full_warning = options_.full_warning},
-        watched(), reports_, clock_);
-    watch_->step(clock_.now());
-    return receiver_->listen();
-}
+      blocks_(options_.lumi_block_grace),
+      settlement_({.recorder = options_.recorder,
+                   .copies_in_hand_max = options_.memory.count() / bytes_of_memory_per_copy,
+                   .unique_events = options_.unique_events,
+                   .unique_memory_max = options_.unique_memory_max},
+                  *this, reports_) {}
 
 Recording::~Recording() {
     // Whoever calls into others ends before them: receiving threads, stream threads, closing, syncing.
-    give_up_at_.store(0, std::memory_order_relaxed);  // nobody waits for a disk any more
+    if (intake_) intake_->give_up_at({});  // nobody waits for a disk any more
     if (receiver_) receiver_->stop(std::chrono::milliseconds{0});
-    for (auto& [key, entry] : streams_) entry.thread.reset();
+    if (streams_) streams_->end_threads();
+    due_files_ = {};
     if (keeper_) keeper_->stop(clock_.now() + closing_least);
     for (auto& volume : volumes_) volume->stop();
     disk_watch_ = {};
     segments_->on_freed({});
-    streams_.clear();
+    streams_.reset();
     keeper_.reset();
     if (catalogue_) catalogue_->on_no_space({});
     // Threads that hang in the kernel still use their volume and its memory: both are leaked, knowingly.
@@ -254,7 +68,7 @@ void Recording::start() {
     receiver_->start();
     const auto interval = std::clamp<std::chrono::milliseconds>(
         options_.disk_silence_max / 4, std::chrono::milliseconds{5}, std::chrono::milliseconds{500});
-    disk_watch_ = stepping_thread("disk watch", interval, [this] { watch_disks(); });
+    disk_watch_ = stepping_thread("disk watch", interval, [this] { step_disk_watch(); });
 }
 
 std::optional<delivery::Refusal> Recording::hello(delivery::SessionId session, const wire::Hello& hello) {
@@ -262,8 +76,25 @@ std::optional<delivery::Refusal> Recording::hello(delivery::SessionId session, c
         return delivery::Refusal{wire::ByeReason::wrong_run, fmt::format("run {} is being recorded here, not run {}",
                                                                          number(run_), number(hello.session.run))};
     }
-    sessions_.declare(number(session), hello.session);
+    settlement_.declare(session, hello.session);
     return std::nullopt;
+}
+
+void Recording::notify_waiting() {
+    if (intake_->take_waits_for_file()) receiver_->retry();
+}
+
+void Recording::step_due_files() {
+    streams_->close_due();
+    notify_waiting();
+    const auto now = clock_.now();
+    catalogue_watch_->step(now);
+    accounts_->step(now);
+}
+
+void Recording::step_disk_watch() {
+    for (auto& volume : volumes_) volume->check_silence(options_.disk_silence_max);
+    watch_->step(clock_.now());
 }
 
 bool Recording::make_room_for_catalogue() {
@@ -292,7 +123,7 @@ Result<> Recording::recover_volume(const std::filesystem::path& directory) {
                                                   .volume = directory.native(),
                                                   .file_state = catalogue::FileState::opened}));
     // What its journal counts is in the catalogue before that journal goes.
-    WEIR_TRY(tell_ledger(false));
+    WEIR_TRY(accounts_->write_ledger());
     auto recovered = recovery::recover_and_record(directory, options_.recorder, *catalogue_, clock_, system_,
                                                   recovery::JournalCounts::known);
     // Also when not all could be recovered: what is closed or gone now is not found open again.
@@ -302,47 +133,13 @@ Result<> Recording::recover_volume(const std::filesystem::path& directory) {
         blocks_.file_closed(row.stream_type, row.stream_name, row.lumi_block, clock_.now());
     }
     if (!recovered) return std::unexpected(recovered.error());
-    doubt(*recovered);
+    report_doubts(*recovered);
     if (!recovered->failed.empty()) return std::unexpected(recovered->failed.front());
     return {};
 }
 
-void Recording::doubt(const recovery::RecoveryResult& recovered) const {
+void Recording::report_doubts(const recovery::RecoveryResult& recovered) const {
     for (const auto& error : recovered.doubts) reports_.alarm("acknowledged events in doubt", error.message());
-}
-
-void Recording::watch_disks() {
-    for (auto& volume : volumes_) volume->check_silence(options_.disk_silence_max);
-    watch_->step(clock_.now());
-}
-
-/// Everything that the watch looks at; all of it may be asked from any thread.
-RecordingWatch::Sources Recording::watched() {
-    return {.certificate_ends = [this] { return certificate_ends(); },
-            .closing_waits =
-                [this] { return keeper_->may_open() ? std::nullopt : std::optional(keeper_->files_waiting()); },
-            .memory_wait =
-                [this] {
-                    const auto stats = receiver_->stats();
-                    const auto since = stats.waiting_for_others_since;  // by the receiver's clock
-                    return RecordingWatch::MemoryWait{
-                        stats.waiting_for_others,
-                        since ? delivery::Receiver::default_clock().now() - *since : std::chrono::nanoseconds{0}};
-                },
-            .bytes_stored =
-                [this] {
-                    std::uint64_t bytes = 0;
-                    const std::shared_lock lock(streams_mutex_);
-                    for (const auto& [key, entry] : streams_) bytes += entry.stream->ledger().counts().bytes_stored;
-                    return bytes;
-                },
-            .usable_space =
-                [this] {
-                    std::uint64_t usable = 0;
-                    for (const auto& volume : volumes_)
-                        usable += volume->state() == VolumeState::good ? volume->usable_space().count() : 0;
-                    return Bytes{usable};
-                }};
 }
 
 /// As the next start would do, if the disk lets us: so that the run can be closed. Also where no file is left but the
@@ -364,26 +161,24 @@ Result<std::vector<catalogue::FileRow>> Recording::recover_what_is_left(bool als
 }
 
 Result<> Recording::stop(std::chrono::milliseconds deadline) {
-    WEIR_ASSERT(!std::exchange(stopped_, true));
+    WEIR_ASSERT(!stopped_);
+    stopped_ = true;
     const auto until = clock_.now() + deadline;
-    give_up_at_.store(until.time_since_epoch().count(), std::memory_order_relaxed);
+    intake_->give_up_at(until);
     const bool nothing_left = receiver_->stop(deadline);
-    {
-        const std::shared_lock lock(streams_mutex_);
-        for (auto& [key, entry] : streams_) entry.thread.reset();
-        for (auto& [key, entry] : streams_) entry.stream->close_all(nothing_left);
-    }
+    streams_->end_threads();
+    streams_->close_all(nothing_left);
     const auto close_until = std::max(until, clock_.now() + closing_least);
+    due_files_ = {};
     const auto left_open = keeper_->stop(close_until);
-    report_rejections(true);  // after the keeper's thread, which does it too
-    if (tell_ledger(false)) {
+    accounts_->report_rejections(clock_.now());
+    if (accounts_->write_ledger()) {
         for (auto& volume : volumes_) volume->forget_rejected();
     }
     for (auto& volume : volumes_) volume->stop();
     catalogue_watch_->look();
-    const auto marks = take_changed_marks();
-    auto kept = catalogue_->set_marks(marks);
-    WEIR_TRY(tell_ledger(false));
+    auto kept = accounts_->write_marks();
+    WEIR_TRY(accounts_->write_ledger());
     if (!kept) return kept;
     // What recovery closes now was perhaps not counted as stored.
     const bool counted =
@@ -404,7 +199,7 @@ Result<> Recording::stop(std::chrono::milliseconds deadline) {
                                 to_string(deadline), number(run_)));
     }
     if (counted) {
-        WEIR_TRY(tell_ledger(true));
+        WEIR_TRY(accounts_->write_ledger(CatalogueAccounts::RunEnd::yes));
     }
     WEIR_TRY(catalogue_->close_run(run_, options_.recorder, clock_.wall()));
     if (const auto waiting = catalogue::carried_over(*catalogue_, std::chrono::seconds{5})) reports_.warning(*waiting);
@@ -423,6 +218,11 @@ std::vector<std::string> Recording::volumes() const {
     return lines;
 }
 
+std::optional<wire::EventIdSet> Recording::stored_events() const {
+    if (!options_.unique_events || settlement_.unique().unchecked() > 0) return std::nullopt;
+    return settlement_.unique().stored();
+}
+
 RecorderSummary Recording::summary() const {
     RecorderSummary s;
     s.run = run_;
@@ -438,19 +238,14 @@ RecorderSummary Recording::summary() const {
         }
         if (counts.given_back > 0) s.copies_rejected[Ledger::given_back_name] += counts.given_back;
     };
-    {
-        const std::shared_lock lock(streams_mutex_);
-        for (const auto& [key, entry] : streams_) {
-            s.streams.push_back({key, entry.stream->ledger().counts(), entry.stream->files_opened()});
-            add(s.streams.back().copies);
-        }
-    }
-    add(unplaced_.counts());
+    s.streams = streams_->summary();
+    for (const auto& stream : s.streams) add(stream.copies);
+    add(settlement_.unplaced().counts());
     s.files = keeper_->files_closed();
     s.files_waiting = keeper_->files_waiting();
     s.waits_for_closing = !keeper_->may_open();
-    s.events_unchecked = unique_.unchecked();
-    s.events_stored = unique_.stored_count();
+    s.events_unchecked = settlement_.unique().unchecked();
+    s.events_stored = settlement_.unique().stored_count();
     s.catalogue_changes_waiting = catalogue_->changes_waiting().value_or(0);
     s.running = clock_.now() - started_;
     const auto pool = buffers_.stats();

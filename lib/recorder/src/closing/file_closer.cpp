@@ -38,16 +38,21 @@ void put(std::vector<catalogue::SessionMark>& marks, std::vector<catalogue::Sess
 }  // namespace
 
 FileCloser::FileCloser(Volume& volume, catalogue::Catalogue& catalogue, LumiBlocks& blocks, std::string recorder,
-                       ClosingAccount& account, const OperatorReports& reports, Callbacks callbacks, const Clock& clock)
+                       ClosingAccount& account, Settlement& settlement, const OperatorReports& reports,
+                       Callbacks callbacks, const Clock& clock)
     : volume_(volume),
       catalogue_(catalogue),
       blocks_(blocks),
       recorder_(std::move(recorder)),
       account_(account),
+      settlement_(settlement),
       reports_(reports),
       callbacks_(std::move(callbacks)),
-      clock_(clock),
-      thread_(named_jthread("closing", [this](const std::stop_token& stop) { run(stop); })) {}
+      clock_(clock) {}
+
+void FileCloser::start() {
+    thread_ = named_jthread("closing", [this](const std::stop_token& stop) { run(stop); });
+}
 
 void FileCloser::close_later(std::shared_ptr<StreamFile> file, bool last_of_sequence, bool counted_whole) {
     account_.waiting.fetch_add(1, std::memory_order_relaxed);
@@ -71,43 +76,47 @@ void FileCloser::join() {
 }
 
 void FileCloser::run(const std::stop_token& stop) {
-    Group again;  // what could not be closed
     while (true) {
-        Group group;
         {
             std::unique_lock lock(mutex_);
             const ScopedWait wait(WaitCause::queue);
-            if (again.empty()) changed_.wait(lock, stop, [&] { return !queue_.empty(); });
-            else changed_.wait_for(lock, stop, retry_interval, [&] { return !queue_.empty(); });
-            while (!queue_.empty() && group.size() < group_max) {
-                group.push_back(std::move(queue_.front()));
-                queue_.pop_front();
-            }
+            const auto there = [&] { return !queue_.empty(); };
+            if (again_.empty()) changed_.wait(lock, stop, there);
+            else if (stop.stop_requested()) changed_.wait_for(lock, retry_interval_at_stop, there);
+            else changed_.wait_for(lock, stop, retry_interval, there);
         }
-        // What failed before goes with what is new, or alone: so neither waits for the other.
-        const auto fresh = group.size();
-        std::ranges::move(again, std::back_inserter(group));
-        again.clear();
-        if (!group.empty()) {
-            close(group);
-            const auto closed = std::erase_if(group, [](const Closing& closing) { return closing.done; });
-            if (closed > 0 || fresh > 0) only_failures_since_.reset();
-            again = std::move(group);
-            account_.waiting.fetch_sub(closed, std::memory_order_relaxed);
-            waiting_.fetch_sub(closed, std::memory_order_relaxed);
-            account_.attempts.fetch_add(1, std::memory_order_relaxed);
-            if (closed > 0) callbacks_.closed();
-        }
-        if (!stop.stop_requested()) continue;
-        if (ends(again.empty())) return;
-        if (!again.empty()) std::this_thread::sleep_for(retry_interval_at_stop);
+        step();
+        if (stop.stop_requested() && ends(clock_.now())) return;
     }
 }
 
-bool FileCloser::ends(bool idle) {
+void FileCloser::step() {
+    Group group;
+    {
+        const std::scoped_lock lock(mutex_);
+        while (!queue_.empty() && group.size() < group_max) {
+            group.push_back(std::move(queue_.front()));
+            queue_.pop_front();
+        }
+    }
+    // What failed before goes with what is new, or alone: so neither waits for the other.
+    const auto fresh = group.size();
+    std::ranges::move(again_, std::back_inserter(group));
+    again_.clear();
+    if (group.empty()) return;
+    close(group);
+    const auto closed = std::erase_if(group, [](const Closing& closing) { return closing.done; });
+    if (closed > 0 || fresh > 0) only_failures_since_.reset();
+    again_ = std::move(group);
+    account_.waiting.fetch_sub(closed, std::memory_order_relaxed);
+    waiting_.fetch_sub(closed, std::memory_order_relaxed);
+    account_.attempts.fetch_add(1, std::memory_order_relaxed);
+    if (closed > 0) callbacks_.closed();
+}
+
+bool FileCloser::ends(SteadyTime now) {
     const std::scoped_lock lock(mutex_);
-    const auto now = clock_.now();
-    if (queue_.empty() && idle) return true;
+    if (queue_.empty() && again_.empty()) return true;
     if (now >= give_up_at_) return true;
     if (!queue_.empty()) return false;
     if (!only_failures_since_) only_failures_since_ = now;
@@ -223,7 +232,7 @@ void FileCloser::tell_catalogue(Group& group) {
     }
     if (files.empty()) return;
     const std::scoped_lock lock(account_.marks_mutex);
-    put(account_.marks, callbacks_.marks());
+    put(account_.marks, settlement_.take_changed_marks());
     const auto together = catalogue_.together([&]() -> Result<> {
         WEIR_TRY(catalogue_.set_marks(account_.marks));
         for (const auto* closing : files) {

@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "closing/lumi_blocks.hpp"
+#include "accounts/lumi_blocks.hpp"
 #include "reports/operator_reports.hpp"
 #include "volume/volume.hpp"
 #include "weir/base/clock.hpp"
@@ -38,8 +38,6 @@ public:
     static constexpr std::size_t group_max = 128;  // files that are closed together
 
     struct Callbacks {
-        /// Marks of sessions to be written with the next close.
-        std::function<std::vector<catalogue::SessionMark>()> marks;
         /// The row of an open file, for the catalogue.
         std::function<catalogue::FileRow(const datafile::FileOpened& opened, const Volume& volume)> row_of;
         /// Fewer files wait now.
@@ -47,7 +45,13 @@ public:
     };
 
     FileCloser(Volume& volume, catalogue::Catalogue& catalogue, LumiBlocks& blocks, std::string recorder,
-               ClosingAccount& account, const OperatorReports& reports, Callbacks callbacks, const Clock& clock);
+               ClosingAccount& account, Settlement& settlement, const OperatorReports& reports, Callbacks callbacks,
+               const Clock& clock);
+
+    /// Begins the closing thread, which calls step(). Once.
+    void start();
+    /// Tries to close one group of what waits. Closing thread, or instead of it.
+    void step();
 
     /// `counted_whole`: its sequence has gone on behind all of its events, whatever becomes of them. Returns at once.
     void close_later(std::shared_ptr<StreamFile> file, bool last_of_sequence, bool counted_whole);
@@ -77,7 +81,7 @@ private:
     using Group = std::vector<Closing>;
 
     void run(const std::stop_token& stop);
-    [[nodiscard]] bool ends(bool idle);
+    [[nodiscard]] bool ends(SteadyTime now);
     /// One try. What is not done is tried again later.
     void close(Group& group);
     void finish(Group& group);
@@ -93,6 +97,7 @@ private:
     LumiBlocks& blocks_;
     const std::string recorder_;
     ClosingAccount& account_;
+    Settlement& settlement_;  // whose marks are written with each close
     const OperatorReports& reports_;
     const Callbacks callbacks_;
     const Clock& clock_;
@@ -103,6 +108,7 @@ private:
     std::deque<Closing> queue_;
     SteadyTime give_up_at_{};                        // with mutex_
     std::chrono::milliseconds patience_{};           // with mutex_
+    Group again_;                                    // what could not be closed; closing thread only
     std::optional<SteadyTime> only_failures_since_;  // closing thread only
     std::jthread thread_;                            // the last member: it stops before what it uses is gone
 };

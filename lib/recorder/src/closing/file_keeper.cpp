@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <condition_variable>
 
-#include "weir/base/named_thread.hpp"
 #include "weir/datafile/stored_index.hpp"
 #include "weir/event/raw_file.hpp"
 #include "weir/event/raw_file_name.hpp"
@@ -15,9 +13,6 @@
 namespace weir::recorder {
 namespace {
 
-using namespace std::chrono_literals;
-
-constexpr auto tick_interval = 100ms;
 constexpr int names_tried_max = 1000;
 
 std::string format_text(const datafile::FileOpened& opened) { return fmt::format("raw-{}", opened.file_version); }
@@ -25,25 +20,22 @@ std::string format_text(const datafile::FileOpened& opened) { return fmt::format
 }  // namespace
 
 FileKeeper::FileKeeper(const RecorderOptions& options, RunNumber run, catalogue::Catalogue& catalogue,
-                       std::vector<std::unique_ptr<Volume>>& volumes, LumiBlocks& blocks,
-                       const OperatorReports& reports, Callbacks callbacks, const Clock& clock)
+                       std::vector<std::unique_ptr<Volume>>& volumes, LumiBlocks& blocks, Settlement& settlement,
+                       const OperatorReports& reports, std::function<void()> closed, const Clock& clock)
     : options_(options),
       run_(run),
       catalogue_(catalogue),
       volumes_(volumes),
       blocks_(blocks),
       reports_(reports),
-      callbacks_(std::move(callbacks)),
       clock_(clock) {
     for (const auto& volume : volumes_) {
         closers_[volume.get()] = std::make_unique<FileCloser>(
-            *volume, catalogue_, blocks_, options_.recorder, closing_, reports_,
-            FileCloser::Callbacks{.marks = callbacks_.marks,
-                                  .row_of = [this](const auto& opened, const auto& on) { return row_of(opened, on); },
-                                  .closed = callbacks_.closed},
+            *volume, catalogue_, blocks_, options_.recorder, closing_, settlement, reports_,
+            FileCloser::Callbacks{.row_of = [this](const auto& opened, const auto& on) { return row_of(opened, on); },
+                                  .closed = closed},
             clock_);
     }
-    ticker_ = named_jthread("due files", [this](const std::stop_token& stop) { tick(stop); });
 }
 
 Result<> FileKeeper::load_sequences() {
@@ -243,17 +235,15 @@ void FileKeeper::close_later(std::shared_ptr<StreamFile> file, bool last_of_sequ
     closers_.at(volume)->close_later(std::move(file), last_of_sequence, !given_up);
 }
 
-void FileKeeper::tick(const std::stop_token& stop) {
-    std::mutex mutex;
-    std::condition_variable_any never;
-    std::unique_lock lock(mutex);
-    while (!never.wait_for(lock, stop, tick_interval, [&] { return stop.stop_requested(); })) callbacks_.tick();
+void FileKeeper::start() {
+    for (const auto& [volume, closer] : closers_) closer->start();
+}
+
+void FileKeeper::step() {
+    for (const auto& [volume, closer] : closers_) closer->step();
 }
 
 std::size_t FileKeeper::stop(SteadyTime deadline, std::chrono::milliseconds patience) {
-    if (!ticker_.joinable()) return 0;
-    ticker_.request_stop();
-    ticker_.join();
     for (const auto& [volume, closer] : closers_) closer->request_stop(deadline, patience);
     for (const auto& [volume, closer] : closers_) closer->join();
     return closing_.waiting.exchange(0, std::memory_order_relaxed);  // nobody works on them any more

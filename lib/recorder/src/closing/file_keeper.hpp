@@ -8,11 +8,10 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "accounts/lumi_blocks.hpp"
 #include "closing/file_closer.hpp"
-#include "closing/lumi_blocks.hpp"
 #include "reports/operator_reports.hpp"
 #include "volume/volume.hpp"
 #include "weir/base/clock.hpp"
@@ -32,20 +31,14 @@ struct SequenceState {
     bool cut = false;          // a file of it lost what was not acknowledged
 };
 
+/// Any thread, but for load_sequences(), start() and stop(), which belong to the owner, and step(), which is called
+/// instead of start().
 class FileKeeper {
 public:
-    struct Callbacks {
-        /// Marks of sessions to be written with the next close.
-        std::function<std::vector<catalogue::SessionMark>()> marks;
-        /// Called every now and then from a thread of the keeper: what became due by time.
-        std::function<void()> tick;
-        /// Fewer files wait to be closed: may_open() may be true now. Any thread.
-        std::function<void()> closed;
-    };
-
+    /// `closed` is called when fewer files wait to be closed: may_open() may be true now. Any thread.
     FileKeeper(const RecorderOptions& options, RunNumber run, catalogue::Catalogue& catalogue,
-               std::vector<std::unique_ptr<Volume>>& volumes, LumiBlocks& blocks, const OperatorReports& reports,
-               Callbacks callbacks, const Clock& clock);
+               std::vector<std::unique_ptr<Volume>>& volumes, LumiBlocks& blocks, Settlement& settlement,
+               const OperatorReports& reports, std::function<void()> closed, const Clock& clock);
 
     /// Tells where sequences and lumi blocks of a continued run stand. Before the first open_next().
     [[nodiscard]] Result<> load_sequences();
@@ -64,8 +57,14 @@ public:
     /// be opened before this one is closed. Returns at once.
     void close_later(std::shared_ptr<StreamFile> file, bool last_of_sequence);
 
-    /// Ends the threads when everything handed over is closed, at `deadline`, or when for `patience` nothing was left
-    /// but what cannot be closed now: what is not closed then is left for recovery. Returns how many files that are.
+    /// Begins the closing threads. Once. Without them step() closes.
+    void start();
+    /// Tries to close a group of each volume's files.
+    void step();
+
+    /// Ends the closing threads when everything handed over is closed, at `deadline`, or when for `patience` nothing
+    /// was left but what cannot be closed now: what is not closed then is left for recovery. Returns how many files
+    /// that are.
     std::size_t stop(SteadyTime deadline, std::chrono::milliseconds patience = std::chrono::seconds{5});
 
     [[nodiscard]] std::uint64_t files_closed() const noexcept {
@@ -80,7 +79,6 @@ public:
 private:
     using SequenceKey = std::pair<std::string, LumiBlock>;
 
-    void tick(const std::stop_token& stop);
     [[nodiscard]] Result<> restore_blocks(const std::vector<catalogue::FileRow>& files);
     [[nodiscard]] bool has_room(const Volume& volume) const;
     [[nodiscard]] Volume* best(const std::vector<const Volume*>& without) const;
@@ -93,7 +91,6 @@ private:
     std::vector<std::unique_ptr<Volume>>& volumes_;
     LumiBlocks& blocks_;
     const OperatorReports& reports_;
-    const Callbacks callbacks_;
     const Clock& clock_;
 
     std::mutex sequences_mutex_;
@@ -101,8 +98,7 @@ private:
     std::map<Guid, Volume*> volume_of_;  // of open files; with sequences_mutex_
 
     ClosingAccount closing_;
-    std::map<const Volume*, std::unique_ptr<FileCloser>> closers_;
-    std::jthread ticker_;  // the last member: it stops before what it uses is gone
+    std::map<const Volume*, std::unique_ptr<FileCloser>> closers_;  // the last member: their threads use all the others
 };
 
 }  // namespace weir::recorder

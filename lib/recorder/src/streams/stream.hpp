@@ -11,8 +11,8 @@
 #include <string>
 
 #include "accounts/ledger.hpp"
+#include "accounts/lumi_blocks.hpp"
 #include "closing/file_keeper.hpp"
-#include "closing/lumi_blocks.hpp"
 #include "volume/stream_file.hpp"
 #include "weir/base/clock.hpp"
 #include "weir/base/stream_tag.hpp"

@@ -24,7 +24,7 @@ constexpr std::uint64_t round_up(std::uint64_t offset) noexcept { return round_d
 }  // namespace
 
 StreamFile::StreamFile(datafile::FileOpened opened, File file, bool direct, bool adler32, SegmentPool& pool,
-                       BlockWriter& writer, DiskWatch& watch, const LostCopies& lost, SteadyTime now)
+                       BlockWriter& writer, DiskWatch& watch, Settlement& settlement, SteadyTime now)
     : opened_(std::move(opened)),
       file_(std::move(file)),
       direct_(direct),
@@ -32,7 +32,7 @@ StreamFile::StreamFile(datafile::FileOpened opened, File file, bool direct, bool
       pool_(pool),
       writer_(writer),
       watch_(watch),
-      lost_(lost),
+      settlement_(settlement),
       opened_at_(now),
       sums_(opened_.start, adler32) {
     // The file start needs no segment before the first event comes: it begins life as the tail, which is less than a
@@ -209,7 +209,7 @@ void StreamFile::complete(const Place& place, const EventSums& sums) {
     }
     for (auto* segment : freed) pool_.give_back(segment);
     submit(writes);
-    if (!lost.empty()) lost_(lost);
+    if (!lost.empty()) settlement_.lost(lost);
 }
 
 std::optional<StreamFile::Flush> StreamFile::flush() {

@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include "accounts/ledger.hpp"
-#include "accounts/ticket.hpp"
+#include "accounts/placed_copy.hpp"
+#include "accounts/settlement.hpp"
 #include "disk/disk_watch.hpp"
 #include "weir/base/clock.hpp"
 #include "weir/base/file.hpp"
@@ -44,16 +44,6 @@ struct CopyRequest {
     Ledger* ledger = nullptr;  // of the stream, which outlives its files
 };
 
-/// A copy that is in its place, on its way to being durable.
-struct PlacedCopy {
-    datafile::StoredCopy entry;
-    std::shared_ptr<Ticket> ticket;
-    Ledger* ledger = nullptr;
-};
-
-/// Hears of copies that will not become durable where they are, because their file has failed. Any thread.
-using LostCopies = std::function<void(std::vector<PlacedCopy>&)>;
-
 /// Where the bytes go, in order: the separator's 16 bytes are in place already, these are the event's.
 struct Place {
     std::vector<MutableData> pieces;
@@ -73,7 +63,7 @@ public:
 
     /// `direct`: the file was opened for direct I/O; writes are then aligned and the size is set at close.
     StreamFile(datafile::FileOpened opened, File file, bool direct, bool adler32, SegmentPool& pool,
-               BlockWriter& writer, DiskWatch& watch, const LostCopies& lost, SteadyTime now);
+               BlockWriter& writer, DiskWatch& watch, Settlement& settlement, SteadyTime now);
     ~StreamFile() override;
 
     /// Assigns the next place, or says "full" (no memory for it now). After `yes` the caller fills the
@@ -184,7 +174,7 @@ private:
     SegmentPool& pool_;
     BlockWriter& writer_;
     DiskWatch& watch_;
-    const LostCopies& lost_;
+    Settlement& settlement_;  // is notified of copies that are lost
     const SteadyTime opened_at_;
     std::atomic<bool> stopped_taking_{false};  // a hint; the stream looks at it under its own lock
 

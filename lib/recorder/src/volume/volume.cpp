@@ -41,11 +41,12 @@ Bytes headroom_for(const VolumeOptions& options, const SegmentPool& pool, FileSy
 
 }  // namespace
 
-Volume::Volume(const VolumeOptions& options, datafile::DirectoryLock lock, SegmentPool& pool, OperatorReports& reports,
-               Callbacks callbacks, const Clock& clock, FileSystem& system)
+Volume::Volume(const VolumeOptions& options, datafile::DirectoryLock lock, SegmentPool& pool, Settlement& settlement,
+               OperatorReports& reports, Callbacks callbacks, const Clock& clock, FileSystem& system)
     : options_(options),
       lock_(std::move(lock)),
       pool_(pool),
+      settlement_(settlement),
       reports_(reports),
       callbacks_(std::move(callbacks)),
       clock_(clock),
@@ -55,11 +56,11 @@ Volume::Volume(const VolumeOptions& options, datafile::DirectoryLock lock, Segme
       retry_(options.retry_first) {}
 
 Result<std::unique_ptr<Volume>> Volume::open(const VolumeOptions& options, datafile::DirectoryLock lock,
-                                             SegmentPool& pool, OperatorReports& reports, Callbacks callbacks,
-                                             const Clock& clock, FileSystem& system) {
+                                             SegmentPool& pool, Settlement& settlement, OperatorReports& reports,
+                                             Callbacks callbacks, const Clock& clock, FileSystem& system) {
     const auto renames = WEIR_TRY(find_rename_way(options.directory));
     std::unique_ptr<Volume> volume(
-        new Volume(options, std::move(lock), pool, reports, std::move(callbacks), clock, system));
+        new Volume(options, std::move(lock), pool, settlement, reports, std::move(callbacks), clock, system));
     volume->place_ = WEIR_TRY(File::open(options.directory, File::Mode::read, real_file_system(), O_DIRECTORY));
     if (renames != RenameWay::no_replace)
         volume->reports_.warning(fmt::format("{} cannot rename without overwriting; files get their names there by {}",
@@ -77,15 +78,23 @@ Result<std::unique_ptr<Volume>> Volume::open(const VolumeOptions& options, dataf
     }
     if (!volume->writer_) volume->writer_ = make_thread_writer(options.write_threads);
     volume->journal_ = WEIR_TRY(datafile::JournalWriter::open(
-        options.directory, volume->callbacks_.session_names, volume->system_, datafile::JournalWriter::size_max,
+        options.directory, volume->session_names(), volume->system_, datafile::JournalWriter::size_max,
         {.run = options.run, .volume = options.id, .recorder = options.recorder}));
     if (auto reserved = volume->reserve_.make(); !reserved) volume->pause(&reserved.error());
-    volume->check_space();
-    volume->thread_ = named_jthread("volume", [v = volume.get()](const std::stop_token& stop) { v->run(stop); });
+    volume->check_space(clock.now());
     return volume;
 }
 
 Volume::~Volume() { stop(); }
+
+void Volume::start() {
+    thread_ = named_jthread("volume", [this](const std::stop_token& stop) { run(stop); });
+    started_ = true;  // after the thread, so that stop() does not wait for one that could not be created
+}
+
+datafile::JournalWriter::SessionNames Volume::session_names() const {
+    return [&settlement = settlement_](std::uint32_t session) { return settlement.declaration(session); };
+}
 
 std::string Volume::description() const {
     return fmt::format("{} ({}{})", options_.directory.native(), writer_->description(),
@@ -167,13 +176,6 @@ Result<> Volume::commit_journal() {
     return committed;
 }
 
-void Volume::answer(HeldAnswers::Round held, bool counts_are_durable) {
-    if (callbacks_.held == nullptr) return;
-    if (!counts_are_durable) return callbacks_.held->put_back(std::move(held));
-    callbacks_.held->written(held);
-    callbacks_.answer(held);
-}
-
 std::optional<HeldAnswers::Round> Volume::take_held_round() {
     const std::scoped_lock lock(rounds_mutex_);
     return std::exchange(held_round_, std::nullopt);
@@ -197,7 +199,7 @@ bool Volume::round() {
             open->file->release_idle();
         }
     }
-    if (batch.empty() && (callbacks_.held == nullptr || !callbacks_.held->due())) return false;
+    if (batch.empty() && !settlement_.held().due()) return false;
     for (auto& one : batch) {
         if (auto written = one.open->file->wait_written(one.flush.target); !written) one.error = written.error();
     }
@@ -212,21 +214,23 @@ bool Volume::round() {
         if (flush.first) journal_->add(open->file->opened());
         for (const auto& copy : open->file->flushing()) journal_->add(copy.entry);
     }
-    auto held = callbacks_.held != nullptr ? callbacks_.held->take() : HeldAnswers::Round{};
+    auto held = settlement_.held().take();
     for (const auto& counts : held.counts) journal_->add(counts);
     {
         const std::scoped_lock held_lock(rounds_mutex_);
         held_round_ = std::move(held);
     }
     const auto committed = commit_journal();
-    if (auto mine = take_held_round())
-        answer(std::move(*mine), committed.has_value());  // else the disk hung, and another volume has it
+    if (auto mine = take_held_round()) {  // else the disk hung, and another volume has it
+        if (committed) settlement_.answer(*mine);
+        else settlement_.held().put_back(std::move(*mine));
+    }
     std::vector<PlacedCopy> durable;
     for (auto& [open, flush, error] : batch) {
         if (!committed && !error) error = committed.error();
         if (!error) static_cast<void>(open->file->made_durable(flush, durable));  // else it was given up in between
     }
-    callbacks_.durable(durable);
+    settlement_.durable(durable);
     for (const auto& [open, flush, error] : batch) {
         if (error) give_up(open->file, *error);
     }
@@ -250,26 +254,31 @@ void Volume::run(const std::stop_token& stop) {
             rounds_changed_.wait_for(lock, stop, options_.sync_interval,
                                      [&] { return rounds_wanted_ > rounds_begun_; });
             ends = stop.stop_requested();
-            rounds_begun_ = rounds_wanted_;
         }
-        if (state() == VolumeState::failed) {
-            if (!ends) try_again();
-        } else if (!is_in_place()) {
-            drop(not_in_place(), false);
-        } else {
-            check_space();
-            look_at_names();
-            round();
-        }
-        {
-            const std::scoped_lock lock(rounds_mutex_);
-            rounds_done_ = rounds_begun_;
-            rounds_changed_.notify_all();
-        }
+        if (!ends || state() != VolumeState::failed) step(clock_.now());
         if (ends) break;
     }
     const std::scoped_lock lock(rounds_mutex_);
     ended_ = true;
+    rounds_changed_.notify_all();
+}
+
+void Volume::step(SteadyTime now) {
+    {
+        const std::scoped_lock lock(rounds_mutex_);
+        rounds_begun_ = rounds_wanted_;
+    }
+    if (state() == VolumeState::failed) {
+        try_again(now);
+    } else if (!is_in_place()) {
+        drop(not_in_place(), false);
+    } else {
+        check_space(now);
+        look_at_names(now);
+        round();
+    }
+    const std::scoped_lock lock(rounds_mutex_);
+    rounds_done_ = rounds_begun_;
     rounds_changed_.notify_all();
 }
 
@@ -278,6 +287,11 @@ Result<> Volume::sync_now() {
     const auto wanted = ++rounds_wanted_;
     const auto drops = drops_;
     rounds_changed_.notify_all();
+    if (!started_) {
+        lock.unlock();
+        step(clock_.now());
+        lock.lock();
+    }
     rounds_changed_.wait(lock, [&] { return rounds_done_ >= wanted || failure_ || drops_ != drops; });
     if (failure_) return std::unexpected(*failure_);
     if (drops_ != drops) return fail(Errc::io, fmt::format("{} had failed meanwhile", options_.directory.native()));
@@ -315,7 +329,7 @@ void Volume::give_up(const std::shared_ptr<StreamFile>& file, const Error& error
         last_failure_ = now;
         drops = failures_ >= failures_max || drops;
     }
-    if (!lost.empty()) callbacks_.lost(lost);
+    if (!lost.empty()) settlement_.lost(lost);
     if (drops) drop(error, false);
     callbacks_.changed();
 }
@@ -323,6 +337,9 @@ void Volume::give_up(const std::shared_ptr<StreamFile>& file, const Error& error
 void Volume::drop(const Error& error, bool hangs) {
     {
         const std::scoped_lock lock(rounds_mutex_);
+        // Kept whatever else fails: a volume that hangs has failed, and failure_ says why.
+        hangs_ = hangs_ || hangs;
+        rounds_changed_.notify_all();
         if (state_ == VolumeState::failed) return;
         const auto now = clock_.now();
         retry_ = now - last_trouble_ > calm ? options_.retry_first : std::min(2 * retry_, options_.retry_last);
@@ -330,9 +347,7 @@ void Volume::drop(const Error& error, bool hangs) {
         next_try_ = now + retry_;
         state_ = VolumeState::failed;
         failure_ = error;
-        hangs_ = hangs;
         ++drops_;
-        rounds_changed_.notify_all();
     }
     if (!hangs && !is_in_place())
         reports_.interfered(fmt::format("directory gone: {}", options_.directory.native()), not_in_place().context);
@@ -345,7 +360,7 @@ void Volume::drop(const Error& error, bool hangs) {
                    fmt::format("{}: {} files stay as they are for recovery, {} copies in hand are asked for again; {}",
                                error.message(), files, lost.size(),
                                hangs ? "it is used again after a restart" : "it is used again when it can be written"));
-    if (!lost.empty()) callbacks_.lost(lost);
+    if (!lost.empty()) settlement_.lost(lost);
     callbacks_.changed();
 }
 
@@ -378,7 +393,7 @@ void Volume::pause(const Error* error) {
     callbacks_.changed();
 }
 
-void Volume::check_space() {
+void Volume::check_space(SteadyTime now) {
     const auto look = [&] {
         const auto free = weir::free_space(options_.directory, system_);
         if (free) free_.store(free->count(), std::memory_order_relaxed);
@@ -394,7 +409,7 @@ void Volume::check_space() {
     }
     {
         const std::scoped_lock lock(rounds_mutex_);
-        if (state_ != VolumeState::full || clock_.now() < next_try_) return;
+        if (state_ != VolumeState::full || now < next_try_) return;
     }
     if (!reserve_.held()) {
         if (free < reserve_.size() + headroom_ * 2 || !reserve_.make()) return;
@@ -434,14 +449,17 @@ bool Volume::hangs() const {
 }
 
 void Volume::stop() {
-    if (!thread_.joinable()) return;
-    thread_.request_stop();
-    {
-        std::unique_lock lock(rounds_mutex_);
-        rounds_changed_.wait(lock, [&] { return ended_ || hangs_; });
-        if (!ended_) return thread_.detach();
+    if (stopped_) return;
+    stopped_ = true;
+    if (started_) {
+        thread_.request_stop();
+        {
+            std::unique_lock lock(rounds_mutex_);
+            rounds_changed_.wait(lock, [&] { return ended_ || hangs_; });
+            if (!ended_) return thread_.detach();
+        }
+        thread_.join();
     }
-    thread_.join();
     // Whoever has it now begins a file on a disk that hangs: nothing waits for that here, and the next start removes
     // them.
     if (const std::unique_lock lock(unbegun_mutex_, std::try_to_lock); lock) remove_all_unbegun();

@@ -22,7 +22,7 @@
 #include <thread>
 #include <vector>
 
-#include "accounts/held_answers.hpp"
+#include "accounts/settlement.hpp"
 #include "disk/disk_watch.hpp"
 #include "disk/space_reserve.hpp"
 #include "reports/operator_reports.hpp"
@@ -61,12 +61,6 @@ public:
     static constexpr std::chrono::minutes failure_counts{10};  // ... each within this time of the one before
 
     struct Callbacks {
-        datafile::JournalWriter::SessionNames session_names;
-        /// Copies that are durable now, from the sync thread.
-        std::function<void(std::vector<PlacedCopy>&)> durable;
-        LostCopies lost;
-        HeldAnswers* held = nullptr;                        // answers that wait for a journal; nothing: there are none
-        std::function<void(HeldAnswers::Round&)> answer{};  // sync thread
         /// Whoever waits for a place may find one now. Any thread.
         std::function<void()> changed;
         /// Recovers the directory of a volume that failed and can be written again. Sync thread.
@@ -75,10 +69,16 @@ public:
 
     [[nodiscard]] static Result<std::unique_ptr<Volume>> open(const VolumeOptions& options,
                                                               datafile::DirectoryLock lock, SegmentPool& pool,
-                                                              OperatorReports& reports, Callbacks callbacks,
-                                                              const Clock& clock,
+                                                              Settlement& settlement, OperatorReports& reports,
+                                                              Callbacks callbacks, const Clock& clock,
                                                               FileSystem& system = real_file_system());
+    /// As stop().
     ~Volume();
+    /// Begins the sync thread, which calls step() after each sync interval, or sooner for sync_now(). Once, before
+    /// other threads use the volume. Without it the caller of sync_now() runs the round: a test goes step by step.
+    void start();
+    /// A round; or, of a volume that failed, a try to use it again when it is time. Sync thread, or instead of it.
+    void step(SteadyTime now);
     Volume(const Volume&) = delete;
     Volume& operator=(const Volume&) = delete;
 
@@ -127,7 +127,8 @@ public:
     /// Drops the volume when it has been silent for so long. Any thread.
     void check_silence(std::chrono::nanoseconds longest);
 
-    /// Ends the sync thread after a last round; removes the journal when nothing is open.
+    /// Ends the sync thread, if start() began one, after its last round; removes the journal when nothing is open.
+    /// Called again it does nothing.
     void stop();
 
     [[nodiscard]] const std::filesystem::path& directory() const noexcept { return options_.directory; }
@@ -167,8 +168,8 @@ private:
         std::optional<Error> error;
     };
 
-    Volume(const VolumeOptions& options, datafile::DirectoryLock lock, SegmentPool& pool, OperatorReports& reports,
-           Callbacks callbacks, const Clock& clock, FileSystem& system);
+    Volume(const VolumeOptions& options, datafile::DirectoryLock lock, SegmentPool& pool, Settlement& settlement,
+           OperatorReports& reports, Callbacks callbacks, const Clock& clock, FileSystem& system);
     void run(const std::stop_token& stop);
     bool round();  // true when there was something to do
     void sync_files(std::vector<Underway>& batch);
@@ -182,14 +183,14 @@ private:
     [[nodiscard]] Result<> close_failed(const std::shared_ptr<StreamFile>& file, Result<> result);
     void write_index(std::vector<Underway>& batch);
     [[nodiscard]] Result<> commit_journal();
-    void answer(HeldAnswers::Round held, bool counts_are_durable);
+    [[nodiscard]] datafile::JournalWriter::SessionNames session_names() const;
     [[nodiscard]] std::optional<HeldAnswers::Round> take_held_round();
     void give_up(const std::shared_ptr<StreamFile>& file, const Error& error);
     void drop(const Error& error, bool hangs);
     void note(const Error& error);  // of a call that concerns no open file
     void pause(const Error* error);
-    void check_space();
-    void try_again();
+    void check_space(SteadyTime now);
+    void try_again(SteadyTime now);
     // Names that others take away: volume_names.cpp
     [[nodiscard]] bool leads_to(const std::filesystem::path& path, const File& file);
     [[nodiscard]] std::filesystem::path path_of(const StreamFile& file, const char* ending) const;
@@ -197,7 +198,7 @@ private:
     [[nodiscard]] Error not_in_place() const;
     [[nodiscard]] bool was_discarded(const StreamFile& file) const;
     [[nodiscard]] std::optional<Error> lost_name(StreamFile& file);
-    void look_at_names();
+    void look_at_names(SteadyTime now);
     [[nodiscard]] bool take_place();
     template <class Writer>
     [[nodiscard]] Result<> put_back(Writer& writer);
@@ -212,6 +213,7 @@ private:
     datafile::DirectoryLock lock_;
     File place_;  // the directory itself, however it is called now
     SegmentPool& pool_;
+    Settlement& settlement_;
     OperatorReports& reports_;
     const Callbacks callbacks_;
     const Clock& clock_;
@@ -242,8 +244,9 @@ private:
     std::uint32_t drops_ = 0;  // how often it was dropped
     std::uint32_t failures_ = 0;
     std::optional<Error> failure_;
-    bool hangs_ = false;
-    bool ended_ = false;  // the sync thread
+    bool hangs_ = false;                      // for good; then failure_ says why
+    bool ended_ = false;                      // the sync thread
+    bool started_ = false, stopped_ = false;  // by the owner: start(), stop()
     SteadyTime next_try_{}, last_trouble_{}, last_failure_{};
     std::chrono::milliseconds retry_;
     Stats stats_;

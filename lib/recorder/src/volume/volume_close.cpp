@@ -53,7 +53,7 @@ Result<std::shared_ptr<StreamFile>> Volume::create(const datafile::FileOpened& o
     const auto path = options_.directory / (opened.name + ".writing");
     auto file = File::open(path, File::Mode::create_new, system_, direct_ ? O_DIRECT : 0);
     if (!file) return file.error().os_errno == EEXIST ? std::unexpected(file.error()) : failed(file.error());
-    auto index = datafile::IndexWriter::create(options_.directory, opened, callbacks_.session_names, system_);
+    auto index = datafile::IndexWriter::create(options_.directory, opened, session_names(), system_);
     // Its head, so that what lies there after a crash says by itself that it held nothing.
     if (index) {
         if (auto written = index->write(); !written) index = std::unexpected(written.error());
@@ -63,7 +63,7 @@ Result<std::shared_ptr<StreamFile>> Volume::create(const datafile::FileOpened& o
         return failed(index.error());
     }
     auto stream_file = std::make_shared<StreamFile>(opened, std::move(*file), direct_, adler32, pool_, *writer_,
-                                                    system_, callbacks_.lost, clock_.now());
+                                                    system_, settlement_, clock_.now());
     const std::scoped_lock lock(files_mutex_, rounds_mutex_);
     // Dropped in between: recovery may have looked before this file was there, so it is removed when the next one
     // begins, at the latest.
@@ -308,29 +308,29 @@ void Volume::leave(const Guid& guid) {
 Result<> Volume::unless_it_hangs(std::function<Result<>()> work) {
     struct Shared {
         std::function<Result<>()> work;
-        std::mutex mutex;
-        std::condition_variable ended;
-        std::optional<Result<>> result;
+        std::optional<Result<>> result;  // with rounds_mutex_
     };
-    if (hangs()) return std::unexpected(*failure());
     auto shared = std::make_shared<Shared>();  // by the thread and by us: it may outlive this call
     shared->work = std::move(work);
+    std::unique_lock lock(rounds_mutex_);
+    if (hangs_) return std::unexpected(*failure_);
+    lock.unlock();
     std::thread thread;
     try {
-        thread = std::thread([shared] {
+        thread = std::thread([this, shared] {  // a volume that hangs is never destroyed
             auto result = shared->work();
-            const std::scoped_lock lock(shared->mutex);
+            const std::scoped_lock done(rounds_mutex_);
             shared->result = std::move(result);
-            shared->ended.notify_all();
+            rounds_changed_.notify_all();
         });
     } catch (const std::system_error&) {  // the system gives no thread now: then without its protection
         return shared->work();
     }
-    std::unique_lock lock(shared->mutex);
-    while (!shared->ended.wait_for(lock, std::chrono::milliseconds{100}, [&] { return shared->result.has_value(); })) {
-        if (!hangs()) continue;
+    lock.lock();
+    rounds_changed_.wait(lock, [&] { return shared->result || hangs_; });
+    if (!shared->result) {
         thread.detach();
-        return std::unexpected(*failure());
+        return std::unexpected(*failure_);
     }
     lock.unlock();
     thread.join();

@@ -102,8 +102,7 @@ Result<> Volume::make_way(const std::filesystem::path& path, const std::filesyst
 }
 
 /// Once a second: what a round does not look at.
-void Volume::look_at_names() {
-    const auto now = clock_.now();
+void Volume::look_at_names(SteadyTime now) {
     if (now < next_look_) return;
     next_look_ = now + look_interval;
     if (!leads_to(lock_.file().path(), lock_.file())) {

@@ -34,13 +34,13 @@ bool Volume::take_place() {
     return true;
 }
 
-void Volume::try_again() {
+void Volume::try_again(SteadyTime now) {
     {
         const std::scoped_lock lock(files_mutex_, rounds_mutex_);
         if (!files_.empty()) return;  // the closing thread has not seen all of them
-        if (hangs_ || clock_.now() < next_try_) return;
+        if (hangs_ || now < next_try_) return;
         retry_ = std::min(2 * retry_, options_.retry_last);
-        next_try_ = clock_.now() + retry_;
+        next_try_ = now + retry_;
     }
     if (!is_in_place() && !take_place()) return;
     if (!probe()) return;
@@ -54,9 +54,9 @@ void Volume::try_again() {
         remove_all_unbegun();  // recovery has removed nearly all of them
     }
     const std::scoped_lock journal_lock(journal_mutex_);
-    auto journal = datafile::JournalWriter::open(
-        options_.directory, callbacks_.session_names, system_, datafile::JournalWriter::size_max,
-        {.run = options_.run, .volume = options_.id, .recorder = options_.recorder});
+    auto journal =
+        datafile::JournalWriter::open(options_.directory, session_names(), system_, datafile::JournalWriter::size_max,
+                                      {.run = options_.run, .volume = options_.id, .recorder = options_.recorder});
     if (!journal) return;
     journal_ = std::move(*journal);
     reserve_.release();  // recovery has removed it
@@ -79,14 +79,9 @@ void Volume::check_silence(std::chrono::nanoseconds longest) {
     const Error error{Errc::io, 0,
                       fmt::format("{} has not answered for {} s", options_.directory.native(),
                                   std::chrono::duration_cast<std::chrono::seconds>(silence).count())};
-    {
-        const std::scoped_lock lock(rounds_mutex_);
-        if (hangs_) return;
-        hangs_ = true;  // also when it was dropped before: its threads are stuck
-        rounds_changed_.notify_all();
-    }
-    drop(error, true);
-    if (auto held = take_held_round(); held && callbacks_.held != nullptr) callbacks_.held->put_back(std::move(*held));
+    if (hangs()) return;
+    drop(error, true);  // also when it was dropped before: its threads are stuck
+    if (auto held = take_held_round(); held) settlement_.held().put_back(std::move(*held));
 }
 
 }  // namespace weir::recorder

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "answers.hpp"
 #include "disk/disk_watch.hpp"
 #include "volume/volume.hpp"
 #include "weir/datafile/directory_lock.hpp"
@@ -26,7 +27,7 @@ protected:
         opened.guid = Guid::random();
         opened.start.assign(size, std::byte{1});
         auto file = File::open(directory_ / "x.writing", File::Mode::create_new).value();
-        return std::make_shared<StreamFile>(opened, std::move(file), false, true, pool_, *writer_, watch_, lost_,
+        return std::make_shared<StreamFile>(opened, std::move(file), false, true, pool_, *writer_, watch_, settlement_,
                                             clock_.now());
     }
 
@@ -43,7 +44,9 @@ protected:
     SegmentPool pool_{64_KiB, 8_KiB};
     std::unique_ptr<BlockWriter> writer_ = make_thread_writer(1);
     DiskWatch watch_{real_file_system(), clock_};
-    LostCopies lost_ = [](auto&) {};
+    OperatorReports reports_{{}};
+    Answers answers_;
+    Settlement settlement_{{}, answers_, reports_};
 };
 
 TEST_F(StreamFileTest, AFileThatEndsOnTheBoundaryOfABlockIsDurableThoughThePoolIsEmpty) {
@@ -87,11 +90,10 @@ TEST_F(StreamFileTest, TheLongestStartIsWrittenWhole) {
 TEST_F(StreamFileTest, AVolumeRefusesAStartThatIsLongerAndGoesOn) {
     auto lock = datafile::DirectoryLock::take(directory_).value();
     Volume::Callbacks callbacks;
-    callbacks.durable = [](auto&) {};
-    OperatorReports reports({});
     callbacks.changed = [] {};
     const auto volume =
-        Volume::open({.directory = directory_}, std::move(lock), pool_, reports, callbacks, clock_).value();
+        Volume::open({.directory = directory_}, std::move(lock), pool_, settlement_, reports_, callbacks, clock_)
+            .value();
     datafile::FileOpened opened;
     opened.guid = Guid::random();
     opened.name = "x";

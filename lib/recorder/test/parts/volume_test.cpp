@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// A volume alone, whose rounds come when the test asks for one: what happens while it is in the middle of a call.
+// A volume alone, without its thread, so that rounds come when the test asks for one: what happens while it is in the
+// middle of a call.
 #include "volume/volume.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <latch>
 #include <memory>
 #include <mutex>
-#include <semaphore>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "answers.hpp"
 #include "ruled_file_system.hpp"
 #include "weir/recorder/testing/recording_fixture.hpp"
 
@@ -25,22 +27,22 @@ using namespace std::chrono_literals;
 class VolumeTest : public testing::RecordingFixture {
 protected:
     VolumeTest() {
+        settlement_.declare(delivery::SessionId{0}, {"test", 1, 0, RunNumber{17}});
         Volume::Callbacks callbacks;
-        callbacks.session_names = [](std::uint32_t session) {
-            return datafile::SessionDeclared{.number = session, .run = RunNumber{17}, .sender = "test"};
-        };
-        callbacks.durable = [](auto&) {};
-        callbacks.lost = [](auto&) {};
         callbacks.changed = [] {};
-        callbacks.recover = [](auto&) { return Result<>{}; };
-        volume_ =
-            Volume::open({.directory = directory_,
-                          .direct = DirectIo::off,
-                          .sync_interval = 1h,
-                          .reserve = 64_KiB,
-                          .headroom = 1_B},
-                         datafile::DirectoryLock::take(directory_).value(), pool_, reports_, callbacks, time_, disk_)
-                .value();
+        callbacks.recover = [this](auto&) -> Result<> {
+            ++recoveries_;
+            if (!recovery_works_) return fail(Errc::io, "it cannot be read");
+            return {};
+        };
+        volume_ = Volume::open({.directory = directory_,
+                                .direct = DirectIo::off,
+                                .sync_interval = 1h,
+                                .reserve = 64_KiB,
+                                .headroom = 1_B},
+                               datafile::DirectoryLock::take(directory_).value(), pool_, settlement_, reports_,
+                               callbacks, time_, disk_)
+                      .value();
     }
 
     Result<std::shared_ptr<StreamFile>> create(const std::string& name) {
@@ -50,12 +52,15 @@ protected:
         opened.start.assign(200, std::byte{1});
         return volume_->create(opened, true);
     }
-    static void put_event(StreamFile& file) {
+    void put_event(StreamFile& file) {
         CopyRequest request;
         request.length = 1000;
         request.ticket = std::make_shared<Ticket>();
+        request.ticket->copies_open = 2;  // never settled
+        request.ledger = &ledger_;
         Place place;
         ASSERT_TRUE(file.assign(request, place));
+        settlement_.placed(ledger_);
         for (auto piece : place.pieces) std::ranges::fill(piece, std::byte{2});
         file.complete(place, {});
     }
@@ -85,13 +90,16 @@ protected:
     Faulty disk_;
     std::mutex mutex_;
     std::vector<std::string> interfered_;
-    std::binary_semaphore used_again_{0};
     OperatorReports reports_{[this](const Report& report) {
-        if (text_of(report).contains("written again and is used again")) used_again_.release();
         const std::scoped_lock lock(mutex_);
         if (report.alarm.starts_with("file removed")) interfered_.push_back(report.alarm);
     }};
-    std::unique_ptr<Volume> volume_;  // the last member: its thread uses all the others
+    int recoveries_ = 0;
+    bool recovery_works_ = true;
+    Ledger ledger_;
+    Answers answers_;
+    Settlement settlement_{{.copies_in_hand_max = 1000}, answers_, reports_};
+    std::unique_ptr<Volume> volume_;
 };
 
 using Endings = std::vector<std::string>;
@@ -136,12 +144,101 @@ TEST_F(VolumeTest, AFileThatBeginsWhileItsVolumeFailsIsGoneWhenTheVolumeIsUsedAg
     volume_->leave(other->opened().guid);  // as the closing thread does, and then the volume is tried again
     time_.advance(1min);
     static_cast<void>(volume_->sync_now());
-    ASSERT_TRUE(used_again_.try_acquire_for(60s));
     EXPECT_EQ(volume_->state(), VolumeState::good);
     EXPECT_EQ(endings_of("b"), Endings{});
     const auto again = create("b");
     ASSERT_TRUE(again.has_value()) << again.error().message();
     volume_->discard(*again);
+}
+
+TEST_F(VolumeTest, AVolumeThatFailedIsTriedAgainAfterTwiceTheTimeUntilItCanBeUsed) {
+    time_.advance(2min);  // a volume that had no trouble lately
+    const auto file = create("a").value();
+    put_event(*file);
+    disk_.fail(Call::pwrite, "weir.journal", EROFS);
+    volume_->step(time_.now());
+    disk_.clear();
+    ASSERT_EQ(volume_->state(), VolumeState::failed);
+    EXPECT_EQ(ledger_.counts().given_back, 1U);
+    volume_->leave(file->opened().guid);
+    recovery_works_ = false;
+    const auto recoveries_after = [&](std::chrono::milliseconds time) {
+        time_.advance(time);
+        volume_->step(time_.now());
+        return recoveries_;
+    };
+    EXPECT_EQ(recoveries_after(99ms), 0);
+    EXPECT_EQ(recoveries_after(1ms), 1);
+    EXPECT_EQ(recoveries_after(199ms), 1);
+    EXPECT_EQ(recoveries_after(1ms), 2);
+    recovery_works_ = true;
+    EXPECT_EQ(recoveries_after(399ms), 2);
+    EXPECT_EQ(volume_->state(), VolumeState::failed);
+    EXPECT_EQ(recoveries_after(1ms), 3);
+    EXPECT_EQ(volume_->state(), VolumeState::good);
+}
+
+TEST_F(VolumeTest, AVolumeThatIsFullIsUsedAgainByTheRoundThatFindsSpace) {
+    disk_.free_blocks = 0;
+    volume_->step(time_.now());
+    EXPECT_EQ(volume_->state(), VolumeState::full);
+    EXPECT_FALSE(create("a").has_value());
+    disk_.free_blocks = 1000;
+    volume_->step(time_.now());
+    EXPECT_EQ(volume_->state(), VolumeState::good);
+}
+
+TEST_F(VolumeTest, CopiesAreDurableAfterTheRoundThatFollowsThem) {
+    const auto file = create("a").value();
+    put_event(*file);
+    EXPECT_EQ(ledger_.counts().stored, 0U);
+    volume_->step(time_.now());
+    EXPECT_EQ(ledger_.counts().stored, 1U);
+    EXPECT_EQ(volume_->stats().rounds, 1U);
+    volume_->step(time_.now());
+    EXPECT_EQ(volume_->stats().rounds, 1U);  // there was nothing to do
+}
+
+TEST_F(VolumeTest, TheThreadRunsARoundThatIsWantedAndALastOneAtTheStop) {
+    volume_->start();
+    const auto file = create("a").value();
+    put_event(*file);
+    EXPECT_TRUE(volume_->sync_now().has_value());
+    EXPECT_EQ(ledger_.counts().stored, 1U);
+    put_event(*file);
+    volume_->stop();
+    EXPECT_EQ(ledger_.counts().stored, 2U);
+    volume_->stop();  // does nothing
+}
+
+TEST_F(VolumeTest, AVolumeThatHangsInACreateIsNotUsedAgainAndLeavesNothingOfTheFile) {
+    std::latch begun{1};
+    std::atomic<bool> hangs{true};
+    disk_.before(Call::open, "b.writing", [&] {
+        begun.count_down();
+        hangs.wait(true);
+    });
+    std::jthread creating([&] { EXPECT_FALSE(create("b").has_value()); });
+    begun.wait();
+    time_.advance(4s);
+    volume_->check_silence(5s);
+    EXPECT_EQ(volume_->state(), VolumeState::good);
+    time_.advance(1s);
+    volume_->check_silence(5s);
+    EXPECT_EQ(volume_->state(), VolumeState::failed);
+    const auto work = volume_->unless_it_hangs([] { return Result<>{}; });
+    EXPECT_FALSE(work.has_value());
+    EXPECT_TRUE(volume_->failure()->message().contains("has not answered for 5 s"));
+    hangs = false;
+    hangs.notify_all();
+    creating.join();
+    time_.advance(1min);
+    volume_->step(time_.now());
+    EXPECT_TRUE(volume_->hangs());
+    EXPECT_EQ(volume_->state(), VolumeState::failed);
+    EXPECT_EQ(recoveries_, 0);
+    volume_->stop();
+    EXPECT_EQ(endings_of("b"), Endings{});
 }
 
 TEST_F(VolumeTest, NothingOfAFileThatFailedBeforeItHeldAnythingTakesSpaceWhileTheCatalogueKnowsIt) {

@@ -17,7 +17,7 @@ namespace weir::control {
 struct LaunchRequest {
     std::string name;                    // of the station
     std::vector<std::string> arguments;  // the program first
-    std::filesystem::path log;           // what it says on stderr is appended
+    std::filesystem::path log;           // its stderr is appended
 };
 
 struct ProcessEnd {

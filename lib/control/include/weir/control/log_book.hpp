@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stations and run control said, in one bounded list. Stations write their own log files, so that they never wait
-// for run control and what they say outlives it; run control reads behind them.
+// The lines of stations and of run control, in one bounded list. Stations write their own log files, so that they never
+// wait for run control and their lines outlive it; run control reads behind them.
 #pragma once
 
 #include <cstdint>

@@ -40,7 +40,7 @@ inline constexpr std::size_t stations_max = 4096;
 /// Errc::usage: one line that names the file, the line in it, and what to change.
 [[nodiscard]] Result<Partition> parse_partition(std::string_view text, const std::filesystem::path& file);
 
-/// What can be known only when the stations have said who they are: every expected source is served, and by one
+/// What can be known only when the stations run, and their peers are known: every expected source is served, and by one
 /// readout; no two stations are reached at one address.
 [[nodiscard]] Result<> check_peers(const Partition& partition, const std::vector<Peer>& peers);
 

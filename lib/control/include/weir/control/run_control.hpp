@@ -33,7 +33,7 @@ enum class PartitionState {
     running,
     paused,
     stopping,
-    ending,  // the stations are told to end
+    ending,  // the stations have been sent SIGTERM
 };
 [[nodiscard]] const char* name(PartitionState state) noexcept;
 
@@ -133,7 +133,7 @@ public:
     [[nodiscard]] Result<> replace(const std::string& station);
     /// Stops a run that there is, and ends all stations. Never refused.
     void shut_down(const std::string& reason);
-    /// Kills all stations at once. A run that there was has its result, from what they said last. Never refused.
+    /// Kills all stations at once. A run that there was has its result, from their last answers. Never refused.
     void abandon(const std::string& reason);
 
     [[nodiscard]] PartitionView view() const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What became of a run: every station's ledger, what the stations say together, and each reason why all is not well.
-// What is lost, or in files twice, is known by global id: the supervisor says what it accepted, and the recorders what
+// What became of a run: every station's ledger, what they sum up to, and each reason why all is not well.
+// What is lost, or in files twice, is known by global id: the supervisor has what it accepted, and the recorders what
 // is in files.
 #pragma once
 
@@ -22,9 +22,10 @@ struct StationResult {
     StationKind kind = StationKind::readout;
     service::StationLedger ledger{};
     std::map<std::string, double> counters{};
-    std::shared_ptr<const service::StationEvents> events{};  // as it said at the end of the run; nothing: it did not
-    std::uint32_t restarts = 0;                              // a process that died took its part of the ledger with it
-    bool gone = false;  // there was no process any more at the end: the numbers are those of its last answer
+    std::shared_ptr<const service::StationEvents>
+        events{};                // of its answer at the end of the run; nothing: there was none
+    std::uint32_t restarts = 0;  // a process that died took its part of the ledger with it
+    bool gone = false;           // there was no process any more at the end: the numbers are those of its last answer
 };
 
 struct RunEvents {
@@ -78,14 +79,14 @@ struct RunResult {
     std::vector<std::string> problems{};  // one line each; none: all is well
     SelectionFaults selection{};
     std::optional<EventAccount>
-        account{};  // nothing: not known; the problems say why, unless recorders do not know ids at all
+        account{};  // nothing: not known; the problems have the reason, unless recorders do not know ids at all
     std::optional<HandOffAccount> hand_off{};  // nothing: there is no hand-off, or its catalogue was not to be read
     std::vector<std::string> alarms{};         // that stations had latched at the end, one line each
 
     [[nodiscard]] bool good() const noexcept { return problems.empty(); }
 };
 
-/// Sums of what the stations say.
+/// Sums over the stations.
 [[nodiscard]] RunEvents events_of(const std::vector<StationResult>& stations);
 [[nodiscard]] SelectionFaults selection_faults_of(const std::vector<StationResult>& stations);
 

@@ -17,12 +17,12 @@ namespace weir::control {
 inline constexpr std::chrono::seconds events_deadline{60};
 
 struct CallFailure {
-    bool answered = false;  // it said no; else it said nothing
+    bool answered = false;  // it refused; else there was no answer
     std::string why{};
 };
 using CallAnswer = std::expected<void, CallFailure>;
 
-/// One thread uses it. Its end gives up what is under way.
+/// One thread uses it. Its end abandons what is under way.
 class StationLink {
 public:
     virtual ~StationLink() = default;

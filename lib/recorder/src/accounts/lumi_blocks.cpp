@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "closing/lumi_blocks.hpp"
+#include "accounts/lumi_blocks.hpp"
 
 #include <utility>
 

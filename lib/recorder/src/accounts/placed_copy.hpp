@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// A copy that is in its place in a file, on its way to being durable.
+#pragma once
+
+#include <memory>
+
+#include "accounts/ledger.hpp"
+#include "accounts/ticket.hpp"
+#include "weir/datafile/journal.hpp"
+
+namespace weir::recorder {
+
+struct PlacedCopy {
+    datafile::StoredCopy entry;
+    std::shared_ptr<Ticket> ticket;
+    Ledger* ledger = nullptr;  // of the stream, which outlives its files
+};
+
+}  // namespace weir::recorder

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// What becomes of an event. It is settled when each of its copies is durable, late or lost: then it is acknowledged,
+// rejected or returned, once, by the thread that had the last copy. An answer whose rejected copies have to be counted
+// for good first is held for the next journal commit (HeldAnswers). Knows sessions, ids and ledgers; files and disks
+// are below it: they say durable() or lost().
+//
+//     begin() -> placed() or late(), for each copy -> end()        the receiving thread, or the stream's
+//                                                  -> stop()       memory ran out: the event comes again
+//     durable(), lost()                                            sync rounds, and volumes that fail
+//     held(), answer()                                             sync rounds: what waits for a journal
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "accounts/durable_sessions.hpp"
+#include "accounts/held_answers.hpp"
+#include "accounts/ledger.hpp"
+#include "accounts/partial_copies.hpp"
+#include "accounts/placed_copy.hpp"
+#include "accounts/unique_events.hpp"
+#include "reports/operator_reports.hpp"
+#include "weir/base/bytes.hpp"
+#include "weir/delivery/receiver.hpp"
+
+namespace weir::recorder {
+
+/// Where the answers go: the receiver, or a test. Called from any thread; must not wait.
+class AnswerTarget {
+public:
+    virtual ~AnswerTarget() = default;
+    virtual void acknowledge(std::span<const delivery::Answer> events) = 0;
+    virtual void reject(delivery::Answer event, wire::RejectReason reason, std::string text) = 0;
+    virtual void let_go(std::span<const delivery::Answer> dropped) = 0;
+    virtual void send_again(std::span<const delivery::Answer> events) = 0;
+    /// There is room again for an event that found none.
+    virtual void retry() = 0;
+};
+
+struct SettlementOptions {
+    std::string recorder{};
+    std::uint64_t copies_in_hand_max = 0;  // so that small events have a bound too
+    bool unique_events = false;
+    Bytes unique_memory_max{};
+};
+
+/// Any thread.
+class Settlement {
+public:
+    Settlement(SettlementOptions options, AnswerTarget& target, const OperatorReports& reports);
+
+    // Before the first event ----------------------------------------------------------------------
+
+    /// `known`: the ledgers of the run so far; `patience` as of HeldAnswers.
+    void begin_run(RunNumber run, std::size_t patience, std::span<const catalogue::LedgerRow> known);
+    void restore(delivery::SessionId session, const wire::SessionKey& key, const wire::SequenceSet& durable);
+    /// Of an event some copies are durable.
+    void restore(delivery::Answer event, std::uint64_t taken);
+    void restore(recovery::EventHoldings events);
+
+    // Sessions ------------------------------------------------------------------------------------
+
+    void declare(delivery::SessionId session, const wire::SessionKey& key);
+    void forget(delivery::SessionId session) { sessions_.forget(number(session)); }
+    [[nodiscard]] datafile::SessionDeclared declaration(std::uint32_t session) const {
+        return sessions_.declaration(session);
+    }
+
+    // An event that comes -------------------------------------------------------------------------
+
+    /// False: too many copies are in hand, and AnswerTarget::retry() is called when that has passed.
+    [[nodiscard]] bool has_room();
+
+    /// What is to be done of an event.
+    struct Taking {
+        PartialCopies::State state{};  // which copies need no place (any more), and the ticket of all
+        std::uint64_t late = 0;        // of these copies: no file has them
+        std::uint64_t streams = 0;     // as Ticket::streams
+        delivery::Answer event{};
+        GlobalEventId id{};
+
+        [[nodiscard]] bool needs(std::uint16_t copy) const { return (state.taken >> copy & 1) == 0; }
+        /// The copies that are, or will be, in files.
+        [[nodiscard]] std::uint64_t stored() const { return state.taken & ~late; }
+    };
+    /// `ledgers`: of the event's streams, in the order of its tags. Nothing: it is a duplicate, was moved from, and is
+    /// answered in its time.
+    [[nodiscard]] std::optional<Taking> begin(delivery::IncomingEvent& event, std::span<Ledger* const> ledgers);
+    /// A copy has its place; durable() or lost() follows.
+    void placed(Ledger& ledger);
+    /// A copy that no file takes any more. An answer that is held takes the credit.
+    void late(Ledger& ledger, Ticket& ticket, std::uint16_t copy, delivery::CreditHold* credit = nullptr);
+    /// Every copy was placed, is late, or is with the thread of its stream.
+    void end(const Taking& taking, delivery::CreditHold& credit);
+    /// There is no memory for the rest now: the event stays with its receiver and is begun again.
+    void stop(Taking taking);
+
+    // Events that are not stored ------------------------------------------------------------------
+
+    /// The event is moved from, and answered when its counts are durable. `ledgers`: of its streams, as far as there
+    /// are any, and unplaced() for each that is not.
+    void reject(delivery::IncomingEvent& event, std::span<Ledger* const> ledgers, wire::RejectReason reason,
+                std::string text);
+    /// The receiver has made an end of the event itself.
+    void dropped(delivery::Answer event, GlobalEventId id, std::span<Ledger* const> ledgers, wire::RejectReason reason,
+                 delivery::CreditHold& credit);
+
+    // What becomes of placed copies ---------------------------------------------------------------
+
+    void durable(std::span<const PlacedCopy> copies);
+    void lost(std::span<const PlacedCopy> copies);
+    /// Answers that wait for a commit of a journal. A round that is taken is answered, or put back.
+    [[nodiscard]] HeldAnswers& held() noexcept { return held_; }
+    /// The counts of the round are durable.
+    void answer(HeldAnswers::Round& round);
+
+    // What is known -------------------------------------------------------------------------------
+
+    /// Of copies that were rejected before they had a stream.
+    [[nodiscard]] const Ledger& unplaced() const noexcept { return unplaced_; }
+    [[nodiscard]] Ledger& unplaced() noexcept { return unplaced_; }
+    /// Rejected copies that are in a journal, or about to be.
+    [[nodiscard]] HeldAnswers::Counts counted(const Ledger& ledger) const { return held_.taken(ledger); }
+    /// Marks of sessions, and of ids with unique_events, that have changed since the last call.
+    [[nodiscard]] std::vector<catalogue::SessionMark> take_changed_marks();
+    [[nodiscard]] const UniqueEvents& unique() const noexcept { return unique_; }
+    /// Of the last event that was rejected for another reason than being a duplicate.
+    [[nodiscard]] std::uint64_t last_rejected() const noexcept {
+        return last_rejected_.load(std::memory_order_relaxed);
+    }
+
+private:
+    enum class Fate { durable, late, lost };
+    enum class Settled { not_yet, acknowledge, send_again, held };
+
+    void count_rejected(GlobalEventId id, std::span<Ledger* const> ledgers, wire::RejectReason reason);
+    void hold_rejection(delivery::Answer event, wire::RejectReason reason, std::string text,
+                        delivery::CreditHold credit = {});
+    static void mark(Ticket& ticket, std::uint16_t copy, Fate fate);
+    /// One more of the event's copies has met its fate, or it is taken as a whole.
+    [[nodiscard]] Settled settle(Ticket& ticket, std::vector<delivery::Answer>& duplicates_again,
+                                 delivery::CreditHold* credit = nullptr);
+    void settle_and_answer(Ticket& ticket, delivery::CreditHold* credit);
+    void no_longer_in_hand(std::uint64_t copies);
+    // settlement_duplicates.cpp
+    [[nodiscard]] bool is_duplicate(delivery::IncomingEvent& event, std::span<Ledger* const> ledgers,
+                                    std::uint64_t& streams, UniqueEvents::Left& left);
+    void reject_duplicates(const std::vector<UniqueEvents::Duplicate>& duplicates);
+    void return_duplicates(const std::vector<UniqueEvents::Duplicate>& duplicates,
+                           std::vector<delivery::Answer>& again);
+
+    const SettlementOptions options_;
+    AnswerTarget& target_;
+    const OperatorReports& reports_;
+    RunNumber run_{};
+    Ledger unplaced_;
+    DurableSessions sessions_;
+    PartialCopies partial_;
+    UniqueEvents unique_;
+    HeldAnswers held_;
+    std::atomic<std::uint64_t> copies_in_hand_{0};  // with somebody_waits_: has_room(), no_longer_in_hand()
+    std::atomic<bool> somebody_waits_{false};
+    std::atomic<bool> unchecked_reported_{false};
+    std::atomic<std::uint64_t> last_rejected_{0};  // global id
+};
+
+}  // namespace weir::recorder
