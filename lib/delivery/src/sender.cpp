@@ -46,8 +46,8 @@ public:
         : options(std::move(sender_options)),
           session(std::move(key)),
           send_buffer(options),
-          link(options, std::move(host), session, std::move(loop), std::move(tls), send_buffer),
-          thread_(named_jthread("sender", [this](const std::stop_token& stop) { link.run(stop); })) {}
+          link(options, std::move(host), session, std::move(loop), std::move(tls), send_buffer, clock.now()),
+          thread_(named_jthread("sender", [this](const std::stop_token& stop) { link.run(stop, clock); })) {}
 
     ~Line() { end(); }
 
@@ -59,6 +59,7 @@ public:
         if (thread_.joinable()) thread_.join();
     }
 
+    const SystemClock clock;
     const SenderOptions options;
     const wire::SessionKey session;
     SendBuffer send_buffer;

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The I/O thread of a sender: connects, sends HELLO, writes what the send buffer holds as far as credit goes,
-// reads answers, and begins again when the connection is lost. Everything but wake() belongs to it.
+// The connection of a sender: connects, sends HELLO, writes what the send buffer holds as far as credit goes,
+// reads answers, and begins again when the connection is lost. A machine that its owner moves, so that tests do it
+// without real time. Everything but wake() belongs to one thread, the sender's I/O thread.
+//
+//     resting -> connecting -> serving -> leaving -> ended
+//        ^___________|____________|
 #pragma once
 
 #include <deque>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "send_buffer.hpp"
+#include "weir/base/clock.hpp"
 #include "weir/transport/event_loop.hpp"
 #include "weir/transport/socket.hpp"
 #include "weir/wire/frame_assembler.hpp"
@@ -21,24 +27,47 @@ public:
     static constexpr unsigned replaced_max = 3;
     static constexpr unsigned silent_beats_max = 3;
 
-    SenderLink(const SenderOptions& options, transport::HostPort host, wire::SessionKey session,
-               transport::EventLoop loop, std::optional<transport::TlsContext> tls, SendBuffer& send_buffer);
+    using Ready = std::span<const transport::EventLoop::Ready>;
 
-    /// Until stopped, or failed for good (the send buffer then has the error).
-    void run(const std::stop_token& stop);
+    /// `now`: from when on it counts as without a connection.
+    SenderLink(const SenderOptions& options, transport::HostPort host, wire::SessionKey session,
+               transport::EventLoop loop, std::optional<transport::TlsContext> tls, SendBuffer& send_buffer,
+               SteadyTime now);
+
+    /// Does all that can be done at `now` without waiting (but for the resolution of the host's name). `ready`: what
+    /// await() returned. The result: when to call it again at the latest; nothing: not before await() returns.
+    std::optional<SteadyTime> step(SteadyTime now, Ready ready);
+    /// Returns when the socket is ready, wake() was called, or it is `until`. Valid until the next call.
+    [[nodiscard]] Ready await(std::optional<SteadyTime> until, SteadyTime now) { return loop_.wait(until, now); }
+    /// Says BYE where that is possible, and ends.
+    void finish(SteadyTime now);
+    /// Finished, or failed for good (the send buffer then has the error): step() does nothing more.
+    [[nodiscard]] bool ended() const noexcept { return state_ == State::ended; }
+
+    /// All of this until stopped or ended.
+    void run(const std::stop_token& stop, const Clock& clock);
     void wake() const noexcept { loop_.wake(); }
 
 private:
+    enum class State { resting, connecting, serving, leaving, ended };
     enum class Pace { full, drained };  // of writing: the socket takes no more, or all is written
     struct Writing {
         SendBuffer::Held* event;
         std::uint64_t size;  // head and payload
     };
 
-    [[nodiscard]] bool connect(const std::stop_token& stop);
-    [[nodiscard]] bool finish_connect(const std::stop_token& stop, const transport::Address& address);
-    void serve(const std::stop_token& stop);
-    void send_bye(const char* text);
+    // Each of these is one state's part of a step. True: the state has changed, and its successor has something to do.
+    [[nodiscard]] bool resolve();
+    [[nodiscard]] bool connecting(Ready ready);
+    [[nodiscard]] bool serve(Ready ready);
+    void leave(Ready ready);
+
+    void connect_next();
+    [[nodiscard]] Result<> connected(Ready ready);
+    void begin_session();
+    [[nodiscard]] Result<> serve_once(Ready ready);
+    void rest();
+    void end();
     [[nodiscard]] Result<> beat();
     [[nodiscard]] Result<Pace> write_some();
     [[nodiscard]] Result<> read_some();
@@ -50,7 +79,6 @@ private:
     void written(std::size_t count);
     void report_settled();
     void lost(std::string problem);
-    void pause(const std::stop_token& stop);
 
     const SenderOptions& options_;
     const transport::HostPort host_;
@@ -60,7 +88,13 @@ private:
     const std::optional<transport::TlsContext> tls_;  // nothing: plain TCP
     SendBuffer& send_buffer_;
 
+    State state_ = State::resting;
+    SteadyTime now_;    // of this step
+    SteadyTime until_;  // resting: to the next attempt; connecting, before WELCOME and leaving: at the latest
+    std::vector<transport::Address> addresses_;  // of the host, not tried yet in this attempt; the next one is the last
+
     transport::Socket socket_;
+    transport::Interest watched_;
     wire::FrameAssembler assembler_;
     std::vector<std::byte> staging_;
     std::vector<std::byte> control_;  // HELLO, BYE

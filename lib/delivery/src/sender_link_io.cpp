@@ -157,7 +157,7 @@ Result<> SenderLink::welcome() {
     }
     if (welcome.protocol >= 2 && welcome.heartbeat_ms > 0) {
         heartbeat_ = std::chrono::milliseconds(welcome.heartbeat_ms);
-        beat_ = std::chrono::steady_clock::now() + heartbeat_;
+        beat_ = now_ + heartbeat_;
     }
     for (const auto& range : welcome.durable.intervals()) {
         if (send_buffer_.acknowledge(range, settled_)) continue;

@@ -52,8 +52,7 @@ Result<std::vector<std::byte>> encode_file_head(const FileHead& head) {
         return fail(Errc::usage, fmt::format("raw file head: version {} is not written; choose {} or {}", head.version,
                                              file_version_bes3, file_version_current));
     if (head.version == file_version_bes3 && !head.metadata.empty())
-        return fail(Errc::usage,
-                    "raw file head: version 2 has no metadata strings; choose version 6 or omit them");
+        return fail(Errc::usage, "raw file head: version 2 has no metadata strings; choose version 6 or omit them");
     if (head.metadata.size() > metadata_strings_max)
         return fail(Errc::usage, fmt::format("raw file head: {} metadata strings; at most {} are written",
                                              head.metadata.size(), metadata_strings_max));
