@@ -278,6 +278,16 @@ inline wire::Hello hello_as(std::string name, Sequence oldest = Sequence{1}) {
     return hello;
 }
 
+inline std::vector<std::byte> hello_bytes(const std::string& name) {
+    std::vector<std::byte> bytes;
+    encode(hello_as(name), bytes);
+    return bytes;
+}
+
+inline void append(std::vector<std::byte>& to, const std::vector<std::byte>& more) {
+    to.insert(to.end(), more.begin(), more.end());
+}
+
 inline std::vector<std::byte> event_message(std::uint64_t sequence, std::string_view payload,
                                             std::uint64_t oldest = 1) {
     wire::EventMeta meta;

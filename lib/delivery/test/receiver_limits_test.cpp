@@ -11,16 +11,6 @@ namespace {
 
 using wire::ByeReason;
 
-void append(std::vector<std::byte>& to, const std::vector<std::byte>& more) {
-    to.insert(to.end(), more.begin(), more.end());
-}
-
-std::vector<std::byte> hello_bytes(const std::string& name) {
-    std::vector<std::byte> bytes;
-    encode(hello_as(name), bytes);
-    return bytes;
-}
-
 TEST(ReceiverLimits, WhoDoesNotSayHelloInTimeIsDisconnected) {
     ReceiverOptions options;
     options.header_deadline = 1500ms;  // so that a HELLO that is sent at once is in time on any machine

@@ -15,16 +15,6 @@ namespace {
 using wire::ByeReason;
 using wire::RejectReason;
 
-void append(std::vector<std::byte>& to, const std::vector<std::byte>& more) {
-    to.insert(to.end(), more.begin(), more.end());
-}
-
-std::vector<std::byte> hello_bytes(const std::string& name) {
-    std::vector<std::byte> bytes;
-    encode(hello_as(name), bytes);
-    return bytes;
-}
-
 TEST(Receiver, AStreamCutAtAnyByteCountsExactlyTheEventsBeforeTheCut) {
     Recorder recorder;
     recorder.start();

@@ -237,7 +237,7 @@ TEST(SessionRegistry, KeepsIdsForgetsOnlyWhatIsUnusedAndHasALimit) {
     EXPECT_EQ(registry.enter(c), nullptr);
     EXPECT_EQ(registry.find(session_b->id), session_b);
     EXPECT_EQ(registry.close_sessions(RunNumber{1}), 0U);  // pinned twice
-    session_a->restore({});                           // an earlier process had events of it
+    session_a->restore({});                                // an earlier process had events of it
     EXPECT_FALSE(registry.unpin(*session_a));
     EXPECT_FALSE(registry.unpin(*session_a));
     EXPECT_EQ(registry.find(session_a->id), session_a);

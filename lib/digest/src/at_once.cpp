@@ -19,19 +19,12 @@ std::optional<Digest> sum_at_once(Algorithm algorithm, ConstData data) {
         case Algorithm::crc64_xz: return number(checksum::crc64_xz(data));
         case Algorithm::crc64_nvme: return number(checksum::crc64_nvme(data));
         case Algorithm::crc64_ecma182: return number(checksum::crc64_ecma182(data));
-        case Algorithm::md5:
-        case Algorithm::sha1:
-        case Algorithm::sha224:
-        case Algorithm::sha256:
-        case Algorithm::sha384:
-        case Algorithm::sha512:
-        case Algorithm::sha3_256:
-        case Algorithm::blake2b: return openssl_at_once(algorithm, data);
-        case Algorithm::xxh32:
-        case Algorithm::xxh64:
-        case Algorithm::xxh3_64:
-        case Algorithm::xxh3_128: return xxhash_at_once(algorithm, data);
-        case Algorithm::blake3: return blake3_at_once(data);
+        default: break;
+    }
+    switch (library_of(algorithm)) {
+        case Library::openssl: return openssl_at_once(algorithm, data);
+        case Library::xxhash: return xxhash_at_once(algorithm, data);
+        case Library::blake3: return blake3_at_once(data);
         default: return std::nullopt;
     }
 }

@@ -9,6 +9,28 @@
 
 namespace weir::digest {
 
+/// The library, or our own code, that makes an algorithm's sums.
+enum class Library { checksum, openssl, xxhash, blake3, highwayhash };
+[[nodiscard]] constexpr Library library_of(Algorithm algorithm) noexcept {
+    switch (algorithm) {
+        case Algorithm::md5:
+        case Algorithm::sha1:
+        case Algorithm::sha224:
+        case Algorithm::sha256:
+        case Algorithm::sha384:
+        case Algorithm::sha512:
+        case Algorithm::sha3_256:
+        case Algorithm::blake2b: return Library::openssl;
+        case Algorithm::xxh32:
+        case Algorithm::xxh64:
+        case Algorithm::xxh3_64:
+        case Algorithm::xxh3_128: return Library::xxhash;
+        case Algorithm::blake3: return Library::blake3;
+        case Algorithm::hwh64: return Library::highwayhash;
+        default: return Library::checksum;  // adler32 and the CRCs
+    }
+}
+
 /// Of any algorithm. All of them can be cloned.
 [[nodiscard]] std::unique_ptr<Engine> make_engine(Algorithm algorithm);
 

@@ -8,23 +8,14 @@
 namespace weir::digest {
 
 std::unique_ptr<Engine> make_engine(Algorithm algorithm) {
-    switch (algorithm) {
-        case Algorithm::md5:
-        case Algorithm::sha1:
-        case Algorithm::sha224:
-        case Algorithm::sha256:
-        case Algorithm::sha384:
-        case Algorithm::sha512:
-        case Algorithm::sha3_256:
-        case Algorithm::blake2b: return make_openssl_engine(algorithm);
-        case Algorithm::xxh32:
-        case Algorithm::xxh64:
-        case Algorithm::xxh3_64:
-        case Algorithm::xxh3_128: return make_xxhash_engine(algorithm);
-        case Algorithm::blake3: return make_blake3_engine();
-        case Algorithm::hwh64: return make_highwayhash_engine();
-        default: return make_checksum_engine(algorithm);
+    switch (library_of(algorithm)) {
+        case Library::openssl: return make_openssl_engine(algorithm);
+        case Library::xxhash: return make_xxhash_engine(algorithm);
+        case Library::blake3: return make_blake3_engine();
+        case Library::highwayhash: return make_highwayhash_engine();
+        case Library::checksum: break;
     }
+    return make_checksum_engine(algorithm);
 }
 
 Digest sum(Algorithm algorithm, ConstData data) {

@@ -35,30 +35,26 @@ double find_log_median(const StreamProfile& s) {
     return low;
 }
 
+StreamProfile whole_events(const char* type, const char* name, double rate_hz, double express_fraction) {
+    return {.type = type,
+            .name = name,
+            .rate_hz = rate_hz,
+            .size_mean = Bytes{1'000'000},
+            .size_min = Bytes{600'000},
+            .size_max = Bytes{2'500'000},
+            .sigma = 0.3,
+            .partial = false,
+            .express_fraction = express_fraction};
+}
+
 }  // namespace
 
 Profile Profile::atlas2018() {
     Profile profile;
     profile.name = "atlas2018";
     profile.streams = {
-        {.type = "physics",
-         .name = "Main",
-         .rate_hz = 1000,
-         .size_mean = Bytes{1'000'000},
-         .size_min = Bytes{600'000},
-         .size_max = Bytes{2'500'000},
-         .sigma = 0.3,
-         .partial = false,
-         .express_fraction = 0.02},
-        {.type = "physics",
-         .name = "Delayed",
-         .rate_hz = 350,
-         .size_mean = Bytes{1'000'000},
-         .size_min = Bytes{600'000},
-         .size_max = Bytes{2'500'000},
-         .sigma = 0.3,
-         .partial = false,
-         .express_fraction = 0},
+        whole_events("physics", "Main", 1000, 0.02),
+        whole_events("physics", "Delayed", 350, 0),
         {.type = "calibration",
          .name = "LArCells",
          .rate_hz = 500,
@@ -77,15 +73,7 @@ Profile Profile::atlas2018() {
          .sigma = 0.5,
          .partial = true,
          .express_fraction = 0},
-        {.type = "debug",
-         .name = "HltTimeout",
-         .rate_hz = 0.5,
-         .size_mean = Bytes{1'000'000},
-         .size_min = Bytes{600'000},
-         .size_max = Bytes{2'500'000},
-         .sigma = 0.3,
-         .partial = false,
-         .express_fraction = 0},
+        whole_events("debug", "HltTimeout", 0.5, 0),
     };
     return profile;
 }
