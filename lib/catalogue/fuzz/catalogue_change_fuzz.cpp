@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "catalogue_change.hpp"
+#include "queued/catalogue_change.hpp"
 #include "weir/base/assert.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

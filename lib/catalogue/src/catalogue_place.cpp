@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "queued_catalogue.hpp"
+#include "queued/queued_catalogue.hpp"
 #include "weir/catalogue/sqlite_catalogue.hpp"
 
 namespace weir::catalogue {

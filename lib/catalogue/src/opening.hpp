@@ -2,7 +2,7 @@
 // Catalogues as what they are, for the one of a recorder that keeps two.
 #pragma once
 
-#include "sql_catalogue.hpp"
+#include "sql/sql_catalogue.hpp"
 #include "weir/catalogue/postgres_catalogue.hpp"
 #include "weir/catalogue/sqlite_catalogue.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "catalogue_change.hpp"
+#include "queued/catalogue_change.hpp"
 
 #include "catalogue_fixture.hpp"
 

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "catalogue_fixture.hpp"
-#include "sql_catalogue.hpp"
+#include "sql/sql_catalogue.hpp"
 
 namespace weir::catalogue {
 namespace {

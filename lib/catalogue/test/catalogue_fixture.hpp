@@ -13,7 +13,7 @@
 
 #ifdef WEIR_TEST_POSTGRES
 #include "postgres_cluster.hpp"
-#include "queued_catalogue.hpp"
+#include "queued/queued_catalogue.hpp"
 #endif
 
 namespace weir::catalogue {

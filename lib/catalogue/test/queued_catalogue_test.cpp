@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "catalogue_fixture.hpp"
-#include "queued_catalogue_backend.hpp"
+#include "queued/queued_catalogue_backend.hpp"
 
 namespace weir::catalogue {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "crc_field.hpp"
+#include "crc/crc_field.hpp"
 #include "weir/base/data.hpp"
 
 namespace weir::checksum {

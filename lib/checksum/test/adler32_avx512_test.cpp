@@ -12,7 +12,7 @@
 #include <array>
 #include <cstring>
 
-#include "adler32_modulus.hpp"
+#include "adler32/adler32_modulus.hpp"
 #include "implementations.hpp"
 #include "samples.hpp"
 #include "weir/base/target.hpp"
@@ -176,7 +176,7 @@ std::uint32_t copy_adler32_avx512_model(std::byte* to, const std::byte* from, st
 #define adler32_avx512_vnni adler32_avx512_model
 #define adler32_avx512_vnni_prefetch adler32_avx512_prefetch_model
 #define copy_adler32_avx512_vnni copy_adler32_avx512_model
-#include "adler32_avx512_vnni.cpp"
+#include "adler32/adler32_avx512_vnni.cpp"
 
 namespace weir::checksum {
 namespace {

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "crc_constants.hpp"
+#include "crc/crc_constants.hpp"
 #include "implementations.hpp"
 #include "samples.hpp"
 #include "weir/base/target.hpp"
@@ -124,7 +124,7 @@ WEIR_TARGET_END
 #define crc_vpclmul_avx512 crc_avx512_model
 #define crc32c_two_ways_avx512 crc32c_two_ways_model
 #define copy_crc32c_avx512 copy_crc32c_model
-#include "crc_vpclmul_avx512.cpp"
+#include "crc/kernels/crc_vpclmul_avx512.cpp"
 
 namespace weir::checksum {
 namespace {

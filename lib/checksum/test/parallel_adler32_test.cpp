@@ -9,7 +9,7 @@
 #include <memory>
 #include <thread>
 
-#include "parallel_cutoff.hpp"
+#include "parallel/parallel_cutoff.hpp"
 #include "samples.hpp"
 #include "weir/checksum/adler32.hpp"
 

@@ -11,10 +11,10 @@
 #include <thread>
 #include <vector>
 
+#include "parallel/worker_threads.hpp"
 #include "samples.hpp"
 #include "weir/checksum/adler32.hpp"
 #include "weir/checksum/parallel_adler32.hpp"
-#include "worker_threads.hpp"
 
 namespace weir::checksum {
 namespace {

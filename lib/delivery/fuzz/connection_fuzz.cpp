@@ -12,7 +12,7 @@
 #include <numeric>
 #include <vector>
 
-#include "../src/connection.hpp"
+#include "../src/receiving/connection.hpp"
 #include "weir/checksum/crc32c.hpp"
 
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A connection of the receiver at moments that a test chooses.
-#include "connection.hpp"
+#include "receiving/connection.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reception_memory.hpp"
+#include "receiving/reception_memory.hpp"
 
 #include <gtest/gtest.h>
 

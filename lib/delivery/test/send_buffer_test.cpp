@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "send_buffer.hpp"
+#include "sending/send_buffer.hpp"
 
 #include <gtest/gtest.h>
 

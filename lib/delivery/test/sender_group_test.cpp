@@ -9,7 +9,7 @@
 #include <random>
 
 #include "end_to_end.hpp"
-#include "in_flight_events.hpp"
+#include "receiving/in_flight_events.hpp"
 #include "weir/base/testing/number_in_environment.hpp"
 #include "weir/transport/reserved_port.hpp"
 #include "weir/wire/recorder_choice.hpp"

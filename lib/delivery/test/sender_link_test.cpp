@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The machine of a sender's connection, moved through hours without waiting: time is what the test says it is.
-#include "sender_link.hpp"
+#include "sending/sender_link.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session.hpp"
+#include "session/session.hpp"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "session_registry.hpp"
+#include "session/session_registry.hpp"
 #include "weir/wire/frame_assembler.hpp"
 
 namespace weir::delivery {

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "blake3_hasher.hpp"
-#include "block_hash.hpp"
-#include "lane_kernels.hpp"
+#include "blake3/blake3_hasher.hpp"
+#include "lanes/block_hash.hpp"
+#include "lanes/lane_kernels.hpp"
 #include "weir/checksum/workers.hpp"
 #include "weir/digest/many_sums.hpp"
 #include "weir/digest/split_sum.hpp"

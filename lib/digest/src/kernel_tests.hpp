@@ -5,8 +5,8 @@
 
 #include <span>
 
-#include "blake3_kernels.hpp"
-#include "lane_kernels.hpp"
+#include "blake3/blake3_kernels.hpp"
+#include "lanes/lane_kernels.hpp"
 #include "weir/base/result.hpp"
 #include "weir/digest/summer.hpp"
 

@@ -8,11 +8,11 @@
 #include <array>
 #include <vector>
 
-#include "blake3_hasher.hpp"
-#include "block_hash.hpp"
-#include "engines.hpp"
+#include "blake3/blake3_hasher.hpp"
+#include "engines/engines.hpp"
 #include "kernel_tests.hpp"
-#include "lane_streams.hpp"
+#include "lanes/block_hash.hpp"
+#include "lanes/lane_streams.hpp"
 #include "weir/digest/portable.hpp"
 
 namespace weir::digest {

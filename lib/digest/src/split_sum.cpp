@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "blake3_tree.hpp"
-#include "engines.hpp"
+#include "blake3/blake3_tree.hpp"
+#include "engines/engines.hpp"
 #include "weir/base/assert.hpp"
 #include "weir/base/endian.hpp"
 

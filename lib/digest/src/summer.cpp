@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "engines.hpp"
+#include "engines/engines.hpp"
 
 namespace weir::digest {
 

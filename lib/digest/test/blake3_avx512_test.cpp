@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "blake3_kernels.hpp"
+#include "blake3/blake3_kernels.hpp"
 #include "samples.hpp"
 #include "target.hpp"
 
@@ -20,7 +20,7 @@ namespace weir::digest::blake3 {
 extern const Kernel apart;
 }
 #define with_avx512 apart
-#include "blake3_avx512.cpp"
+#include "blake3/blake3_avx512.cpp"
 #undef with_avx512
 
 namespace weir::digest::blake3 {

@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstring>
 
-#include "blake3_hasher.hpp"
+#include "blake3/blake3_hasher.hpp"
 #include "samples.hpp"
 #include "weir/digest/summer.hpp"
 

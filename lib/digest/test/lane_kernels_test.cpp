@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every implementation of md5, sha1 and sha256 in lanes against OpenSSL's.
-#include "lane_kernels.hpp"
+#include "lanes/lane_kernels.hpp"
 
 #include <gtest/gtest.h>
 
-#include "block_hash.hpp"
+#include "lanes/block_hash.hpp"
 #include "samples.hpp"
 
 namespace weir::digest {

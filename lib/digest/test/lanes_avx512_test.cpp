@@ -10,10 +10,10 @@
 #include <cstring>
 #include <utility>
 
-#include "block_hash.hpp"
-#include "lane_implementations.hpp"
+#include "lanes/block_hash.hpp"
+#include "lanes/kernels/lane_implementations.hpp"
+#include "lanes/kernels/sha256_constants.hpp"
 #include "samples.hpp"
-#include "sha256_constants.hpp"
 #include "target.hpp"
 
 #undef WEIR_TARGET_BEGIN
@@ -28,7 +28,7 @@ LaneFunction md5_apart_16, md5_apart_32, sha1_apart, sha256_apart;
 #define md5_avx512_32 md5_apart_32
 #define sha1_avx512 sha1_apart
 #define sha256_avx512 sha256_apart
-#include "lanes_avx512.cpp"
+#include "lanes/kernels/lanes_avx512.cpp"
 
 namespace weir::digest {
 namespace {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 
-#include "block_hash.hpp"
-#include "lane_streams.hpp"
+#include "lanes/block_hash.hpp"
+#include "lanes/lane_streams.hpp"
 #include "samples.hpp"
 #include "weir/digest/summer.hpp"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "engines.hpp"
+#include "engines/engines.hpp"
 #include "kernel_tests.hpp"
 
 namespace weir::digest {

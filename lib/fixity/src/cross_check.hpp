@@ -3,7 +3,7 @@
 // only, or a processor that computes wrong now and then, is found where no known answer finds it.
 #pragma once
 
-#include "file_work.hpp"
+#include "files/file_work.hpp"
 
 namespace weir::fixity {
 

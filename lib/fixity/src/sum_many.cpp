@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/fixity/sum_many.hpp"
 
-#include "sum_pool.hpp"
+#include "files/sum_pool.hpp"
 
 namespace weir::fixity {
 

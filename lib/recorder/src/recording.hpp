@@ -75,7 +75,7 @@ public:
     [[nodiscard]] delivery::Taken take(delivery::IncomingEvent& event) override { return intake_->take(event); }
     void not_passed_on(delivery::SessionId session, const wire::EventMeta& event, wire::RejectReason reason,
                        delivery::CreditHold& credit) override {
-        intake_->dropped(session, event, reason, credit);
+        intake_->not_passed_on(session, event, reason, credit);
     }
     [[nodiscard]] delivery::AnswerTime not_passed_on_is_answered() const override {
         return delivery::AnswerTime::later;

@@ -119,7 +119,7 @@ TEST_F(RecorderLedger, RejectedCopiesAreCountedWhereNoEventIsStored) {
 
 TEST_F(RecorderLedger, TheCreditOfALateEventComesBackWhenItsRejectionIsInTheJournal) {
     struct Account final : delivery::CreditHold::Account {
-        void give_back(std::uint64_t bytes) noexcept override { returned.set_value(bytes); }
+        void return_credit(std::uint64_t bytes) noexcept override { returned.set_value(bytes); }
         std::promise<std::uint64_t> returned;
     };
     options_.late = LatePolicy::reject;

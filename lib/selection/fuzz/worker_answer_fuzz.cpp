@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "../src/worker_messages.hpp"
+#include "../src/workers/worker_messages.hpp"
 #include "weir/base/assert.hpp"
 #include "weir/selection/selector.hpp"
 

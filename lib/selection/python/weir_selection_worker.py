@@ -3,7 +3,7 @@
 """Runs a Python selection for `weir select` and `weir filter`: weir_selection_worker.py FILE.py
 
 FILE.py has a function select(event). It is started by a station with a socket (3) and shared memory (4);
-lib/selection/src/worker_messages.hpp describes the messages, docs/selections.md the input and output of a selection.
+lib/selection/src/workers/worker_messages.hpp describes the messages, docs/selections.md the input and output of a selection.
 """
 import collections.abc
 import ctypes

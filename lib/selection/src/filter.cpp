@@ -13,7 +13,7 @@
 #include "filter_item.hpp"
 #include "selection_alarm.hpp"
 #include "weir/delivery/sender_group.hpp"
-#include "worker_threads.hpp"
+#include "workers/worker_threads.hpp"
 
 namespace weir::selection {
 namespace {

@@ -6,9 +6,9 @@
 #include <chrono>
 #include <utility>
 
-#include "hanging.hpp"
 #include "selection_alarm.hpp"
 #include "weir/transport/address.hpp"
+#include "workers/hanging.hpp"
 
 namespace weir::selection {
 namespace {

@@ -8,10 +8,10 @@
 #include <mutex>
 #include <utility>
 
-#include "hanging.hpp"
 #include "selection_alarm.hpp"
 #include "weir/base/assert.hpp"
-#include "worker_threads.hpp"
+#include "workers/hanging.hpp"
+#include "workers/worker_threads.hpp"
 
 namespace weir::selection {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "worker_messages.hpp"
+#include "workers/worker_messages.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // weir-selection-worker FILE.so: runs a C++ selection in a process of its own, for `workers_are = "processes"`. Started
-// by a station with a socket (3) and shared memory (4); src/worker_messages.hpp describes their contents.
+// by a station with a socket (3) and shared memory (4); src/workers/worker_messages.hpp describes their contents.
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -12,9 +12,9 @@
 #include <cstdio>
 #include <vector>
 
-#include "plugin_library.hpp"
 #include "weir/base/endian.hpp"
-#include "worker_messages.hpp"
+#include "workers/plugin_library.hpp"
+#include "workers/worker_messages.hpp"
 
 namespace {
 

@@ -124,7 +124,7 @@ void keep_descriptors_for_files(recorder::RecorderOptions& options) {
 }
 
 void report_start(const recorder::RecorderOptions& options, const recorder::Recorder& recorder,
-                    const std::string& metrics) {
+                  const std::string& metrics) {
     if (!options.sync) complain(command_name, "sync is OFF: events are acknowledged without being on stable storage");
     complain(command_name, fmt::format("run {}{}, listening on port {}{}, metrics on {}, mode {}, memory {}",
                                        number(recorder.run()), recorder.continued() ? " (continued)" : "",

@@ -63,8 +63,8 @@ delivery::Taken EventIntake::take(delivery::IncomingEvent& event) {
     return delivery::Taken::yes;
 }
 
-void EventIntake::dropped(delivery::SessionId session, const wire::EventMeta& event, wire::RejectReason reason,
-                          delivery::CreditHold& credit) {
+void EventIntake::not_passed_on(delivery::SessionId session, const wire::EventMeta& event, wire::RejectReason reason,
+                                delivery::CreditHold& credit) {
     const auto ledgers = streams_.ledgers_of(event.tags, settlement_.unplaced());
     settlement_.dropped({session, event.sequence}, event.global_id, ledgers, reason, credit);
 }

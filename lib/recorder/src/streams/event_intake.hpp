@@ -34,8 +34,8 @@ public:
 
     /// As of delivery::EventSink.
     [[nodiscard]] delivery::Taken take(delivery::IncomingEvent& event);
-    void dropped(delivery::SessionId session, const wire::EventMeta& event, wire::RejectReason reason,
-                 delivery::CreditHold& credit);
+    void not_passed_on(delivery::SessionId session, const wire::EventMeta& event, wire::RejectReason reason,
+                       delivery::CreditHold& credit);
 
     /// Whether an event found no file since the last call: it is to be tried again.
     [[nodiscard]] bool take_waits_for_file() noexcept { return waits_for_file_.exchange(false); }

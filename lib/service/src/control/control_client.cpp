@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/service/control_client.hpp"
+
+#include <fmt/format.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <optional>
+
+#include "control/endpoint.hpp"
+#include "weir/base/report.hpp"
+#include "weir/base/thread_account.hpp"
+#include "weir/json/parse.hpp"
+
+namespace weir::service {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+using Tcp = asio::ip::tcp;
+
+constexpr std::chrono::milliseconds deadline_unsaid{60'000};
+constexpr Bytes ids_memory_max = 4_GiB;  // a station has a limit of its own for them; ours may not be the lower one
+
+}  // namespace
+
+std::string ControlAnswer::error() const {
+    if (const auto document = json::parse(body)) {
+        json::Fields fields(*document, "the answer");
+        const auto text = fields.text("error", "", 65'536);
+        if (fields.result() && !text.empty()) return text;
+    }
+    return fmt::format("answered with status {}: {}", status, on_one_line(body, 200));
+}
+
+Result<ControlAnswer> ControlClient::ask(bool post, const std::string& path, const std::string& body,
+                                         std::chrono::milliseconds deadline) const {
+    const auto endpoint = WEIR_TRY(parse_endpoint(address_));
+    try {
+        asio::io_context io{1};
+        beast::tcp_stream stream(io);
+        beast::flat_buffer buffer;
+        http::request<http::string_body> request(post ? http::verb::post : http::verb::get, path, 11);
+        request.set(http::field::host, address_);
+        request.set(http::field::connection, "close");
+        if (post) {
+            request.set(http::field::content_type, "application/json");
+            request.body() = body;
+        }
+        request.prepare_payload();
+        http::response_parser<http::string_body> parser;
+        parser.body_limit(answer_max_.count());
+        beast::error_code ended = asio::error::would_block;
+        stream.expires_after(deadline);
+        stream.async_connect(endpoint, [&](const beast::error_code& connected) {
+            if (connected) return void(ended = connected);
+            http::async_write(stream, request, [&](const beast::error_code& written, std::size_t) {
+                // A server that refuses a large body answers before it was read: look for the answer in any case.
+                if (written == beast::error::timeout) return void(ended = written);
+                http::async_read(stream, buffer, parser,
+                                 [&](const beast::error_code& read, std::size_t) { ended = read; });
+            });
+        });
+        {
+            const ScopedWait wait(WaitCause::peer);
+            io.run();
+        }
+        if (ended == beast::error::timeout)
+            return fail(Errc::limit,
+                        fmt::format("{} did not answer {} within {}", address_, path, to_string(deadline)));
+        if (ended) return fail(Errc::io, fmt::format("{} does not answer {}: {}", address_, path, ended.message()));
+        return ControlAnswer{parser.get().result_int(), std::move(parser.get().body())};
+    } catch (const std::system_error& error) {  // Asio's constructors, when there are no descriptors
+        return fail_errno(error.code().value(), fmt::format("cannot ask {}", address_));
+    }
+}
+
+Result<ControlAnswer> ControlClient::get(const std::string& path, std::chrono::milliseconds deadline) const {
+    return ask(false, path, {}, deadline);
+}
+
+Result<ControlAnswer> ControlClient::post(const std::string& path, const std::string& json,
+                                          std::chrono::milliseconds deadline) const {
+    return ask(true, path, json, deadline);
+}
+
+Result<StationReport> ControlClient::status(std::chrono::milliseconds deadline) const {
+    const auto answer = WEIR_TRY(get("/status", deadline));
+    if (!answer.good()) return fail(Errc::io, answer.error());
+    return parse_station_report(answer.body);
+}
+
+Result<StationEvents> ControlClient::events(std::chrono::milliseconds deadline) const {
+    const auto answer = WEIR_TRY(get("/events", deadline));
+    if (!answer.good()) return fail(Errc::io, answer.error());
+    return parse_station_events(answer.body, ids_memory_max);
+}
+
+Result<StationState> ControlClient::request(const StationRequest& request, std::chrono::milliseconds patience) const {
+    const auto answer =
+        WEIR_TRY(post("/transition", to_json(request), request.deadline.value_or(deadline_unsaid) + patience));
+    if (!answer.good())
+        return fail(answer.status == 409   ? Errc::refused
+                    : answer.status == 504 ? Errc::limit
+                                           : Errc::usage,
+                    answer.error());
+    const auto document = WEIR_TRY(json::parse(answer.body));
+    json::Fields fields(document, "the answer");
+    const auto state = parse_station_state(fields.text("state"));
+    if (!state) return fail(Errc::unsupported, fmt::format("{} answered with an unknown state", address_));
+    return *state;
+}
+
+}  // namespace weir::service
