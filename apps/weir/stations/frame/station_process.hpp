@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process has around its station, or around what it does as one: signals, the service manager, the clock,
-// metrics, the path of its reports to log and counters, the time of its threads. Made first in a command, before any
-// thread.
+// What a process has around its station: signals, the service manager, the clock, metrics, the path of its reports to
+// log and counters, the time of its threads. Made first in a command, before any thread.
 #pragma once
 
 #include <memory>
