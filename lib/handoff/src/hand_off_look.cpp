@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "hand_off_work.hpp"
-#include "source.hpp"
+#include "plan/source.hpp"
 
 namespace weir::handoff {
 

@@ -11,10 +11,10 @@
 #include <set>
 #include <thread>
 
-#include "backoff.hpp"
-#include "deletion.hpp"
-#include "plan.hpp"
-#include "transfer.hpp"
+#include "plan/plan.hpp"
+#include "transfer/backoff.hpp"
+#include "transfer/deletion.hpp"
+#include "transfer/transfer.hpp"
 #include "weir/handoff/hand_off.hpp"
 
 namespace weir::handoff {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan.hpp"
+#include "plan/plan.hpp"
 
 #include <gtest/gtest.h>
 
-#include "backoff.hpp"
+#include "transfer/backoff.hpp"
 
 namespace weir::handoff {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <fstream>
 
-#include "deletion.hpp"
-#include "transfer.hpp"
+#include "transfer/deletion.hpp"
+#include "transfer/transfer.hpp"
 #include "weir/catalogue/sqlite_catalogue.hpp"
 #include "weir/digest/summer.hpp"
 #include "weir/handoff/directory_destination.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "deletion.hpp"
+#include "transfer/deletion.hpp"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <set>
 
-#include "source.hpp"
+#include "plan/source.hpp"
 #include "weir/base/leaving_file.hpp"
 
 namespace weir::handoff {

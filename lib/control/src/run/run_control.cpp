@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "run_control_state.hpp"
+#include "run/run_control_state.hpp"
 
 namespace weir::control {
 namespace {

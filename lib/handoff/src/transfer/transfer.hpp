@@ -16,7 +16,7 @@
 // left alone.
 #pragma once
 
-#include "backoff.hpp"
+#include "transfer/backoff.hpp"
 #include "weir/base/clock.hpp"
 #include "weir/catalogue/catalogue.hpp"
 #include "weir/handoff/destination.hpp"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "transfer.hpp"
+#include "transfer/transfer.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "source.hpp"
+#include "plan/source.hpp"
 
 namespace weir::handoff {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run_phases.hpp"
+#include "run/run_phases.hpp"
 
 #include <array>
 

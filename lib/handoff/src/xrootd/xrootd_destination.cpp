@@ -11,9 +11,9 @@
 
 #include "weir/digest/summer.hpp"
 #include "weir/fixity/attributes.hpp"
-#include "xrootd_call.hpp"
-#include "xrootd_module.hpp"
-#include "xrootd_upload.hpp"
+#include "xrootd/xrootd_call.hpp"
+#include "xrootd/xrootd_module.hpp"
+#include "xrootd/xrootd_upload.hpp"
 
 namespace weir::handoff {
 namespace {

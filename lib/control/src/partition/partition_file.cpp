@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "partition_file.hpp"
+#include "partition/partition_file.hpp"
 
 #include <fmt/format.h>
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <set>
 
-#include "partition_file.hpp"
+#include "partition/partition_file.hpp"
 #include "weir/base/suggest.hpp"
 
 namespace weir::control {

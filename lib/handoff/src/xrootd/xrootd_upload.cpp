@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "xrootd_upload.hpp"
+#include "xrootd/xrootd_upload.hpp"
 
 #include <fmt/format.h>
 

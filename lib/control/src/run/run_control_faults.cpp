@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-#include "run_control_state.hpp"
+#include "run/run_control_state.hpp"
 #include "weir/base/suggest.hpp"
 
 namespace weir::control {

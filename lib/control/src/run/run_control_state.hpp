@@ -5,7 +5,7 @@
 #include <deque>
 #include <set>
 
-#include "run_phases.hpp"
+#include "run/run_phases.hpp"
 #include "station_control.hpp"
 #include "weir/control/run_control.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "source.hpp"
+#include "plan/source.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan.hpp"
+#include "plan/plan.hpp"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <string_view>
 
-#include "xrootd_module.hpp"
+#include "xrootd/xrootd_module.hpp"
 
 namespace weir::handoff {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "transfer.hpp"
+#include "transfer/transfer.hpp"
 
 namespace weir::handoff {
 

@@ -8,7 +8,7 @@
 
 #include "weir/fixity/pieces.hpp"
 #include "weir/handoff/xrootd_destination.hpp"
-#include "xrootd_call.hpp"
+#include "xrootd/xrootd_call.hpp"
 
 namespace weir::handoff {
 
