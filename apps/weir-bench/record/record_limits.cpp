@@ -27,7 +27,7 @@ Result<std::unique_ptr<PlainFile>> PlainFile::create(const std::filesystem::path
 PlainFile::~PlainFile() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return writing_ == 0; });
-    for (const auto& [begin, segment] : segments_) pool_.give_back(segment.memory);
+    for (const auto& [begin, segment] : segments_) pool_.release(segment.memory);
 }
 
 bool PlainFile::reserve(std::uint64_t size, std::unique_lock<std::mutex>& lock) {
@@ -90,7 +90,7 @@ void PlainFile::written(std::uint64_t offset, ConstData data, Result<> result) n
     if (!result && !failed_) failed_ = result.error();
     const auto segment = segments_.find(offset);
     static_cast<void>(data);
-    pool_.give_back(segment->second.memory);
+    pool_.release(segment->second.memory);
     segments_.erase(segment);
     --writing_;
     changed_.notify_all();

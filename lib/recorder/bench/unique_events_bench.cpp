@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "accounts/unique_events.hpp"
+#include "settlement/unique_events.hpp"
 
 namespace {
 

@@ -73,8 +73,9 @@ Result<> RecorderOptions::check_consistency() const {
                     fmt::format("unique_memory_max of {} is too small for the ids of events; choose 64KiB or more",
                                 to_string(unique_memory_max)));
     if (disk_silence_max < std::chrono::seconds{1})
-        return fail(Errc::usage,
-                    "a disk that is given up after less than a second of silence may only be slow; choose 1s or more");
+        return fail(
+            Errc::usage,
+            "a disk that is taken out of use after less than a second of silence may only be slow; choose 1s or more");
     if (disk_retry.count() < 1) return fail(Errc::usage, "a disk cannot be tried again after 0 ms; choose 1ms or more");
     if (file_version && *file_version != 2 && *file_version != 6)
         return fail(Errc::usage, fmt::format("file version {} cannot be written; choose 6 or 2", *file_version));

@@ -41,8 +41,8 @@ Recording::Recording(RecorderOptions options, Reporter report, const Clock& cloc
                   *this, reports_) {}
 
 Recording::~Recording() {
-    // Whoever calls into others ends before them: receiving threads, stream threads, closing, syncing.
-    if (intake_) intake_->give_up_at({});  // nobody waits for a disk any more
+    // A part that calls into others ends before them: receiving threads, stream threads, closing, syncing.
+    if (intake_) intake_->stop_waiting_at({});  // from here on nothing waits for a disk
     if (receiver_) receiver_->stop(std::chrono::milliseconds{0});
     if (streams_) streams_->end_threads();
     due_files_ = {};
@@ -164,7 +164,7 @@ Result<> Recording::stop(std::chrono::milliseconds deadline) {
     WEIR_ASSERT(!stopped_);
     stopped_ = true;
     const auto until = clock_.now() + deadline;
-    intake_->give_up_at(until);
+    intake_->stop_waiting_at(until);
     const bool nothing_left = receiver_->stop(deadline);
     streams_->end_threads();
     streams_->close_all(nothing_left);
@@ -204,11 +204,10 @@ Result<> Recording::stop(std::chrono::milliseconds deadline) {
     WEIR_TRY(catalogue_->close_run(run_, options_.recorder, clock_.wall()));
     if (const auto waiting = catalogue::carried_over(*catalogue_, std::chrono::seconds{5})) reports_.warning(*waiting);
     if (const auto interference = reports_.interference(); interference.count > 0)
-        return fail(
-            Errc::corrupt,
-            fmt::format("run {} is closed, but somebody has interfered with its files {} times; the first was: {}; "
-                        "the alarms say what became of them",
-                        number(run_), interference.count, interference.first));
+        return fail(Errc::corrupt,
+                    fmt::format("run {} is closed, but its files were interfered with {} times; the first was: {}; "
+                                "the alarms have the details",
+                                number(run_), interference.count, interference.first));
     return {};
 }
 
@@ -236,7 +235,7 @@ RecorderSummary Recording::summary() const {
         for (const auto reason : wire::reject_reasons) {
             if (const auto n = counts.rejected[wire::index(reason)]; n > 0) s.copies_rejected[wire::name(reason)] += n;
         }
-        if (counts.given_back > 0) s.copies_rejected[Ledger::given_back_name] += counts.given_back;
+        if (counts.returned > 0) s.copies_rejected[Ledger::returned_name] += counts.returned;
     };
     s.streams = streams_->summary();
     for (const auto& stream : s.streams) add(stream.copies);
@@ -268,7 +267,7 @@ RecorderSummary Recording::summary() const {
     const auto blocks = segments_->turnover();
     s.duties = {
         {"placing", segments_->is_waited_for(), blocks.taken},
-        {"syncing", s.copies_in_hand > 0 && !s.paused, s.copies_stored + s.sync_rounds + syncs + blocks.given_back},
+        {"syncing", s.copies_in_hand > 0 && !s.paused, s.copies_stored + s.sync_rounds + syncs + blocks.released},
         {"closing", s.files_waiting > 0, keeper_->attempts() + closing_steps}};
     s.until_full = watch_->until_full();
     return s;

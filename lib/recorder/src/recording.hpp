@@ -14,7 +14,7 @@
 //     thread "due files":   files that are due, accounts_ (catalogue), catalogue_watch_
 //     thread "disk watch":  volumes that do not answer, watch_ (what an operator must know in time)
 //
-// Each part says in its header which threads may call it. docs/architecture.md names the file of each.
+// The header of each part names the threads that may call it. docs/architecture.md names the file of each.
 #pragma once
 
 #include <filesystem>
@@ -27,11 +27,11 @@
 
 #include "accounts/catalogue_accounts.hpp"
 #include "accounts/lumi_blocks.hpp"
-#include "accounts/settlement.hpp"
 #include "closing/file_keeper.hpp"
 #include "reports/catalogue_watch.hpp"
 #include "reports/operator_reports.hpp"
 #include "reports/recording_watch.hpp"
+#include "settlement/settlement.hpp"
 #include "streams/event_intake.hpp"
 #include "streams/stream_set.hpp"
 #include "volume/volume.hpp"

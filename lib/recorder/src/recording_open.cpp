@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a recording begins: it takes its directories and the port, recovers what an earlier recorder left, opens the run,
-// and puts its parts together. Nobody can connect before all of that is done.
+// and puts its parts together. No sender can connect before all of that is done.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -63,8 +63,8 @@ struct Recording::Directories {
 
 Result<> Recording::open_all() {
     auto directories = WEIR_TRY(take_directories());
-    // The port first: a recorder that cannot listen must not open a run. Nobody can connect before the run is known to
-    // be good and all that is here of it was read.
+    // The port first: a recorder that cannot listen must not open a run. No sender can connect before the run is known
+    // to be good and all that is here of it was read.
     WEIR_TRY(open_receiver());
     WEIR_TRY(open_catalogue());
     WEIR_TRY(open_run());
@@ -73,7 +73,7 @@ Result<> Recording::open_all() {
     if (continued_) {
         WEIR_TRY(restore_promises());
     }
-    // From the beginning: whoever recovers this run sees that its ids are to be kept.
+    // From the beginning: a recovery of this run sees that its ids are to be kept.
     if (options_.unique_events) {
         WEIR_TRY(accounts_->write_marks());
     }
@@ -223,7 +223,7 @@ Result<> Recording::restore_promises() {
     return {};
 }
 
-/// All of it may be asked from any thread.
+/// All of it may be called from any thread.
 RecordingWatch::Sources Recording::watched() {
     return {.certificate_ends = [this] { return certificate_ends(); },
             .closing_waits =

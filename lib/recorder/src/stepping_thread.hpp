@@ -16,7 +16,7 @@
 
 namespace weir::recorder {
 
-/// Calls `step` after each `interval` until it is asked to stop.
+/// Calls `step` after each `interval` until its stop is requested.
 [[nodiscard]] inline std::jthread stepping_thread(std::string name, std::chrono::milliseconds interval,
                                                   std::function<void()> step) {
     return named_jthread(std::move(name), [interval, step = std::move(step)](const std::stop_token& stop) {

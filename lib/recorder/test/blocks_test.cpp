@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the catalogue says of lumi blocks, of the events of each file and of what streams share, while a recorder runs,
+// What the catalogue has of lumi blocks, of the events of each file and of what streams share, while a recorder runs,
 // after it died, and when it is rebuilt.
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ protected:
     }
 
     /// Counted over the events in the indexes of all files: how many each pair of streams shares, whatever the
-    /// catalogue says.
+    /// catalogue has.
     std::vector<catalogue::StreamOverlap> counted_over_the_files() const {
         std::map<std::string, std::set<std::uint64_t>> events;
         for (const auto& path : data_files()) {
@@ -70,7 +70,7 @@ protected:
     }
 };
 
-/// Goes on as the real one does, and jumps when a test says so: grace times pass then, and only then.
+/// Goes on as the real one does, and jumps when a test moves it: grace times pass then, and only then.
 class JumpingClock final : public Clock {
 public:
     SteadyTime now() const noexcept override { return real_.now() + ahead(); }
@@ -137,7 +137,7 @@ TEST_F(RecorderBlocks, ABlockThatACrashLeftOpenIsClosedByTheNextRecorderOfTheRun
     EXPECT_EQ(states(), (std::vector<std::string>{"Main 1 CLOSED", "Main 2 CLOSED"}));
 }
 
-TEST_F(RecorderBlocks, EachFileSaysItsFirstAndLastEventHoweverItWasClosed) {
+TEST_F(RecorderBlocks, EachFileHasItsFirstAndLastEventHoweverItWasClosed) {
     const auto check = [&](std::size_t files) {
         const auto rows = catalogue()->files().value();
         EXPECT_EQ(rows.size(), files);

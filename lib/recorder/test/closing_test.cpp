@@ -50,7 +50,7 @@ protected:
         disk_.hang([=](Call call, const std::string& path) { return call == Call::rename_new && file_of_events(path); },
                    for_ever);
     }
-    static void let_go(std::atomic<bool>& for_ever) {
+    static void release(std::atomic<bool>& for_ever) {
         for_ever = false;
         for_ever.notify_all();
     }
@@ -87,7 +87,7 @@ TEST_F(RecorderClosing, ManyMoreFilesThanBlocksWaitAndAllAreClosed) {
     begin();
     send(100);
     ASSERT_TRUE(flushed(*sender_));  // each in a file of its own; those that wait have given their blocks back
-    let_go(held);
+    release(held);
     const auto stopped = recorder_->stop(60s);
     ASSERT_TRUE(stopped.has_value()) << stopped.error().message();
     expect_all_good(100);
@@ -102,7 +102,7 @@ TEST_F(RecorderClosing, WhenTooManyFilesWaitNoNewOnesAreBegunAndSendersGoOnByThe
     ASSERT_TRUE(eventually([&] { return recorder_->summary().waits_for_closing; }));
     EXPECT_FALSE(sender_->flush(50ms).value());
     EXPECT_LE(recorder_->summary().files_waiting, 4U);
-    let_go(held);
+    release(held);
     ASSERT_TRUE(flushed(*sender_));
     const auto stopped = recorder_->stop(60s);
     ASSERT_TRUE(stopped.has_value()) << stopped.error().message();
@@ -125,7 +125,7 @@ TEST_F(RecorderClosing, ADiskThatCannotCloseItsFilesHoldsUpNoOther) {
     ASSERT_TRUE(flushed(*sender_));
     EXPECT_FALSE(recorder_->summary().waits_for_closing);
     EXPECT_GT(recorder_->summary().files_waiting, 0U);
-    let_go(held);
+    release(held);
     const auto stopped = recorder_->stop(60s);
     ASSERT_TRUE(stopped.has_value()) << stopped.error().message();
     const auto rows = catalogue::open_sqlite_catalogue(catalogue::catalogue_path(options_.directories.front()))
@@ -156,7 +156,7 @@ TEST_F(RecorderClosing, OfFilesThatAreHeldUpTheSyncsAreAliveAndTheClosingIsNot) 
     ASSERT_TRUE(flushed(*sender_));
     EXPECT_GT(duty("syncing").done, syncing);
     EXPECT_EQ(duty("closing").done, closing);
-    let_go(held);
+    release(held);
     ASSERT_TRUE(eventually([&] { return duty("closing").done > closing; }));
     ASSERT_TRUE(recorder_->stop(60s).has_value());
     EXPECT_FALSE(duty("closing").has_work);

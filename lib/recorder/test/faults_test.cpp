@@ -182,7 +182,7 @@ TEST_F(RecorderFaults, AFileThatFailsBeforeItHeldAnythingIsGoneAndItsSpaceIsFree
     EXPECT_EQ(healths(), std::set{catalogue::FileHealth::sane});
 }
 
-TEST_F(RecorderFaults, AVolumeThatFailsAgainAndAgainIsDroppedAndComesBackWhenItCanBeWritten) {
+TEST_F(RecorderFaults, AVolumeThatFailsAgainAndAgainIsOutOfUseAndComesBackWhenItCanBeWritten) {
     begin(2);
     send(20);
     ASSERT_TRUE(flushed(*sender_));

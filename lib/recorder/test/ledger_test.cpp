@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ledger in the catalogue says of copies that no file holds.
+// What the ledger in the catalogue counts of copies that no file holds.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,11 +8,11 @@
 #include <memory>
 #include <thread>
 
-#include "accounts/held_answers.hpp"
-#include "accounts/ledger.hpp"
 #include "accounts/ledger_change.hpp"
 #include "recording.hpp"
 #include "ruled_file_system.hpp"
+#include "settlement/held_answers.hpp"
+#include "settlement/ledger.hpp"
 #include "weir/checksum/crc32c.hpp"
 #include "weir/datafile/journal.hpp"
 #include "weir/datafile/journal_content.hpp"
@@ -36,18 +36,18 @@ protected:
     }
 };
 
-TEST_F(RecorderLedger, ACopyThatWasReceivedAndHasNoFateIsToldAsReceived) {
+TEST_F(RecorderLedger, ACopyThatWasReceivedAndHasNoFateIsWrittenAsReceived) {
     Ledger ledger;
     ledger.received(5);
     ledger.stored(100);
     ledger.stored(100);
     ledger.rejected(wire::RejectReason::late);
-    ledger.given_back();
+    ledger.returned();
     const auto counts = ledger.counts();
     const auto meanwhile = ledger_change(counts, {}, 0).value();  // one is in hand
     EXPECT_EQ(meanwhile.received, 2U);
-    EXPECT_EQ(meanwhile.stored, 0U);  // its file says it
-    const std::map<std::string, std::uint64_t> rejected{{"late", 1}, {Ledger::given_back_name, 1}};
+    EXPECT_EQ(meanwhile.stored, 0U);  // it comes with its file
+    const std::map<std::string, std::uint64_t> rejected{{"late", 1}, {Ledger::returned_name, 1}};
     EXPECT_EQ(meanwhile.rejected, rejected);
     EXPECT_FALSE(ledger_change(counts, counts, 0));
     const auto at_the_end = ledger_change(counts, counts, counts.in_hand()).value();
@@ -88,7 +88,7 @@ TEST_F(RecorderLedger, WhatWasRejectedBeforeACrashIsInTheLedgerOnce) {
     EXPECT_EQ(row.received, 4U);
 }
 
-TEST_F(RecorderLedger, TheCatalogueIsToldOfRejectionsWhileItRecords) {
+TEST_F(RecorderLedger, RejectionsAreWrittenToTheCatalogueWhileItRecords) {
     const auto recorder = start();
     const auto sender = connect(*recorder);
     ASSERT_TRUE(sender->send({GlobalEventId{1}, {}, LumiBlock{1}, {}}, event(1, 3000)).has_value());
@@ -206,7 +206,7 @@ TEST_F(RecorderLedger, TotalsOfSeveralJournalsAreEnteredOnceTheHighestCounts) {
     for (int again = 0; again < 2; ++again) ASSERT_TRUE(recovery::enter_rejected(totals, *known).has_value());
     const auto rows = known->ledgers(RunNumber{17}).value();
     ASSERT_EQ(rows.size(), 2U);
-    EXPECT_TRUE(known->ledgers(RunNumber{18}).value().empty()) << "nobody knows that run";
+    EXPECT_TRUE(known->ledgers(RunNumber{18}).value().empty()) << "that run is unknown";
     EXPECT_EQ(rows[1], (catalogue::LedgerRow{
                            RunNumber{17}, "weir", "physics", "Main", 16, 10, {{"duplicate", 1}, {"late", 5}}}));
 }
@@ -228,7 +228,7 @@ TEST(HeldAnswers, AnAnswerWaitsForTheTotalsOfEveryRoundThatIsNotWrittenYet) {
     ASSERT_EQ(answered.counts.size(), 1U);
     EXPECT_EQ(answered.counts[0].copies.at("late"), 9U);
     held.written(counted);
-    held.put_back(std::move(answered));
+    held.not_written(std::move(answered));
     held.count(ledger, wire::RejectReason::duplicate);
     const auto again = held.take();
     EXPECT_EQ(again.answers.size(), 1U);

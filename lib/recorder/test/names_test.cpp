@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Somebody removes, renames or replaces what a recorder writes, while it does. What the whole program makes of it:
+// Others remove, rename or replace what a recorder writes, while it does. What the whole program makes of it:
 // test/recorder_interference_test.py.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ protected:
     void remove_all_ending(const std::string& ending) const {
         for (const auto& path : all_ending(ending)) fs::remove(path);
     }
-    /// Stopped with an error that says so, and each event is in each of its streams, once.
+    /// Stopped with an error that counts it, and each event is in each of its streams, once.
     void expect_nothing_lost() {
         const auto stopped = recorder_->stop(60s);
         ASSERT_FALSE(stopped.has_value());
@@ -104,7 +104,7 @@ TEST_F(RecorderNames, AnotherFileUnderTheNameOfAnOpenOneIsKeptBesideIt) {
     send(20);
     for (const auto& path : all_ending("0001.writing")) {
         fs::rename(path, path.native() + ".mine");
-        std::ofstream(path) << "somebody else's";
+        std::ofstream(path) << "foreign";
     }
     EXPECT_TRUE(alarmed("file removed: ")) << alarms();
     send(20);
@@ -125,7 +125,7 @@ TEST_F(RecorderNames, FinalNamesThatAreTakenAreCleared) {
     send(20);
     for (const auto& path : all_ending("0001.writing")) {
         for (const auto* ending : {".data", ".index"})
-            std::ofstream(fs::path(path).replace_extension(ending)) << "somebody else's";
+            std::ofstream(fs::path(path).replace_extension(ending)) << "foreign";
     }
     expect_nothing_lost();
     EXPECT_EQ(all_ending(".foreign-1").size(), 4U);

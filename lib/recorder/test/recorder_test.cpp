@@ -143,7 +143,7 @@ TEST_F(RecorderTest, OpaqueEventsOfAnyLengthAreKeptExactly) {
     EXPECT_EQ(events, 8U);
 }
 
-TEST_F(RecorderTest, TheLedgerSaysWhatTheFilesSayAndWhatWasRefused) {
+TEST_F(RecorderTest, TheLedgerAgreesWithTheFilesAndCountsWhatWasRejected) {
     auto recorder = start();
     auto sender = connect(*recorder);
     for (std::uint64_t id = 1; id <= 5; ++id)
@@ -181,7 +181,7 @@ TEST_F(RecorderTest, AMalformedEventIsRejectedAndTheNextIsStored) {
     ASSERT_TRUE(
         sender->send({GlobalEventId{3}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(3, 5000)).has_value());
     ASSERT_TRUE(flushed(*sender));
-    sender->close();  // the last answer is told a moment after it counts
+    sender->close();  // the last answer is sent a moment after it counts
     ASSERT_TRUE(recorder->stop(60s).has_value());
     const auto summary = recorder->summary();
     EXPECT_EQ(rejected[wire::RejectReason::malformed_event], 1);
@@ -284,9 +284,9 @@ TEST_F(RecorderTest, ManySmallEventsWaitForTheSyncAndNotInMemory) {
     expect_all_good(1);
 }
 
-TEST_F(RecorderTest, OnlyAFileAfterWhichNoneCanComeSaysThatItIsTheLast) {
+TEST_F(RecorderTest, OnlyAFileAfterWhichNoneCanComeIsMarkedAsTheLast) {
     options_.lumi_block_grace = 1ms;
-    ManualClock clock;  // no grace time is over before the test says so
+    ManualClock clock;  // no grace time is over before the test moves it
     for (const auto late : {LatePolicy::new_file, LatePolicy::reject}) {
         options_.late = late;
         auto recorder = Recorder::open(options_, {}, clock).value();
@@ -347,7 +347,7 @@ TEST_F(RecorderTest, ALateEventIsRejectedWhenThatIsThePolicyAndNeverAcknowledged
     send(2, 2);
     while (recorder->summary().files == 0) std::this_thread::sleep_for(1ms);  // block 1 is closed
     send(3, 1);
-    sender->close();  // the last answer is told a moment after it counts
+    sender->close();  // the last answer is sent a moment after it counts
     ASSERT_TRUE(recorder->stop(60s).has_value());
     const std::scoped_lock lock(mutex);
     ASSERT_EQ(answers.size(), 3U);

@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 
 class RecorderRestart : public testing::RecordingFixture {
 protected:
-    /// Five events of a sender that says all of them again, whoever listens.
+    /// Five events of a sender that sends all of them again, to any recorder.
     void send_all(const Recorder& recorder, std::vector<StreamTag> tags = {stream("physics_Main")}) {
         auto sender_options = sender_options_for(recorder.port());
         sender_options.incarnation = 77;
@@ -56,7 +56,7 @@ TEST_F(RecorderRestart, ARunThatACrashLeftOpenIsContinuedAndEveryCopyIsStoredOnc
     std::atomic<bool> crashed{false};
     std::jthread sending([&] {
         for (std::uint64_t id = 1; id <= events; ++id) {
-            if (id == events / 2) crashed.wait(false);  // some are sent afterwards, whoever is slow
+            if (id == events / 2) crashed.wait(false);  // some are sent afterwards, on any machine
             const auto sent =
                 sender->send({GlobalEventId{id}, {}, LumiBlock{1}, {stream("physics_Main"), stream("express_express")}},
                              bytes[id - 1]);
@@ -137,7 +137,7 @@ TEST_F(RecorderRestart, AFileThatNeverHeldAnAcknowledgedEventIsGoneAfterACrash) 
             sender->send({GlobalEventId{1}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(1, 5000)).has_value();
         EXPECT_TRUE(sent);
         while (sent && recorder->summary().copies_received == 0) std::this_thread::sleep_for(1ms);
-        // As after a crash at this moment: what the catalogue says, and nothing else.
+        // As after a crash at this moment: what the catalogue has, and nothing else.
         std::error_code error;
         std::filesystem::copy(directory_, directory_.native() + "-crash", error);
         EXPECT_FALSE(error) << error.message();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The real file system, except where a rule of a test says otherwise, call by call.
+// The real file system, except where a test has a rule, call by call.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ namespace weir::recorder {
 
 enum class Call { open, close, pwrite, fdatasync, fsync, ftruncate, rename_new, fallocate };
 
-/// The real file system, but a rule may say for each call which errno it ends with (0: it is made).
+/// The real file system, but a rule may return for each call the errno that it ends with (0: it is made).
 class Faulty : public FileSystem {
 public:
     using Rule = std::function<int(Call call, const std::string& path)>;
@@ -51,7 +51,7 @@ public:
         const std::scoped_lock lock(mutex_);
         return fired_;
     }
-    /// What statvfs says; nothing: the truth.
+    /// What statvfs returns; negative: the truth.
     std::atomic<std::int64_t> free_blocks{-1};
 
     int open(const char* path, int flags, mode_t mode) override {

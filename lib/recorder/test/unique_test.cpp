@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same event from two senders, when a builder died and another one built its event again: it is stored once, and
-// neither sender is told that it may forget the event before it is durable.
+// neither sender gets an answer with which it may forget the event before it is durable.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -191,7 +191,7 @@ TEST_F(RecorderUnique, ADuplicateOfAnEventInHandIsAnsweredWhenTheFirstIsDurable)
     expect_ledger_balances(3);  // of the second: one in each of its streams
 }
 
-TEST_F(RecorderUnique, ADuplicateIsAskedAgainWhenTheFirstIsLostAndItsSenderDead) {
+TEST_F(RecorderUnique, ADuplicateIsReturnedWhenTheFirstIsLostAndItsSenderDead) {
     begin();
     auto first = sender("first");
     const auto second = sender("second");
@@ -210,7 +210,7 @@ TEST_F(RecorderUnique, ADuplicateIsAskedAgainWhenTheFirstIsLostAndItsSenderDead)
     expect_ledger_balances(0);
 }
 
-TEST_F(RecorderUnique, OfDuplicatesThatAreBothAskedAgainOneIsStored) {
+TEST_F(RecorderUnique, OfDuplicatesThatAreBothReturnedOneIsStored) {
     begin();
     const auto first = sender("first"), second = sender("second");
     disk_.hold("Main");
@@ -261,7 +261,8 @@ TEST_F(RecorderUnique, ADuplicateGoesOnWithAnEventForWhichThereWasNoMemory) {
     send(*second, 3, tags, size);
     ASSERT_TRUE(eventually([&] { return recorder_->summary().receiver.waiting == 2; }));
     first->close();
-    const auto empty_handed = sender("first");  // so that the connection of the first is let go, and its event with it
+    const auto empty_handed =
+        sender("first");  // so that the connection of the first is released, and its event with it
     ASSERT_TRUE(eventually([&] { return recorder_->summary().receiver.waiting == 1; }));
     disk_.release();
     ASSERT_TRUE(flushed(*second));
@@ -354,7 +355,7 @@ TEST_F(RecorderUnique, OfAnEventThatACrashLeftByHalvesTheDuplicateBringsWhatIsMi
     EXPECT_EQ(copies.at("express"), (Stored{{1, 1}}));
 }
 
-TEST_F(RecorderUnique, BeyondTheLimitEventsAreTakenUncheckedAndThatIsSaidOnce) {
+TEST_F(RecorderUnique, BeyondTheLimitEventsAreTakenUncheckedAndThatIsReportedOnce) {
     options_.unique_memory_max = 64_KiB;
     begin();
     const auto first = sender("first");
@@ -454,7 +455,7 @@ TEST_F(RecorderUnique, ARunThatWasClosedAndIsOpenedAgainKnowsWhatItHoldsAndTakes
     begin();
     send_all(*sender("first"), 1, 20);
     end();
-    EXPECT_FALSE(Recorder::open(options_, {}, clock_, disk_)) << "without being told that it goes on";
+    EXPECT_FALSE(Recorder::open(options_, {}, clock_, disk_)) << "without the option that continues it";
     options_.run_again = true;
     begin();
     EXPECT_EQ(recorder_->stored_events()->count(), 20U);

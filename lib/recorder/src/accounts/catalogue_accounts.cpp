@@ -60,14 +60,14 @@ void CatalogueAccounts::close_blocks(SteadyTime now) {
     closed->recorder = recorder_;
     closed->at = clock_.wall();
     if (const auto written = catalogue_.lumi_blocks_closed(*closed); !written) {
-        blocks_.put_back(*closed);
+        blocks_.not_written(*closed);
         reports_.alarm("catalogue", written.error().message());
     }
 }
 
 void CatalogueAccounts::report_rejections(SteadyTime now) {
     auto rejected = sources_.events_rejected();
-    for (const auto* normal : {"duplicate", Ledger::given_back_name, "discarded"}) rejected.erase(normal);
+    for (const auto* normal : {"duplicate", Ledger::returned_name, "discarded"}) rejected.erase(normal);
     std::uint64_t events = 0;
     std::string reasons;
     for (const auto& [reason, count] : rejected) {

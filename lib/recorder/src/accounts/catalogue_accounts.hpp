@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "accounts/ledger.hpp"
 #include "accounts/lumi_blocks.hpp"
-#include "accounts/settlement.hpp"
 #include "reports/operator_reports.hpp"
+#include "settlement/ledger.hpp"
+#include "settlement/settlement.hpp"
 #include "weir/base/clock.hpp"
 #include "weir/catalogue/catalogue.hpp"
 

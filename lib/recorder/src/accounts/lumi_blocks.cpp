@@ -63,15 +63,15 @@ std::optional<catalogue::BlocksClosed> LumiBlocks::take_closed(SteadyTime now) {
         closed.blocks.push_back({type, name, block});
         at = rows_.erase(at);
     }
-    if (closed.blocks.empty() && closed.below <= told_) return std::nullopt;
-    told_ = closed.below;
+    if (closed.blocks.empty() && closed.below <= written_below_) return std::nullopt;
+    written_below_ = closed.below;
     return closed;
 }
 
-void LumiBlocks::put_back(const catalogue::BlocksClosed& closed) {
+void LumiBlocks::not_written(const catalogue::BlocksClosed& closed) {
     const std::scoped_lock lock(mutex_);
     for (const auto& block : closed.blocks) rows_.try_emplace({block.lumi_block, block.stream_type, block.stream_name});
-    told_ = 0;
+    written_below_ = 0;
 }
 
 }  // namespace weir::recorder

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which lumi blocks of a run are over at this recorder. A block is over a grace time after a newer one began and after
 // its own last event, whichever stream these came in; what is left ends with the run. When no file of an over block is
-// open, its row in the catalogue is closed: whoever reads it may begin.
+// open, its row in the catalogue is closed: its readers may begin.
 #pragma once
 
 #include <atomic>
@@ -39,8 +39,8 @@ public:
 
     /// What is to be closed in the catalogue now; nothing: nothing new. The caller sets run, recorder and time.
     [[nodiscard]] std::optional<catalogue::BlocksClosed> take_closed(SteadyTime now);
-    /// The catalogue could not be told: the next take_closed() returns it again.
-    void put_back(const catalogue::BlocksClosed& closed);
+    /// It could not be written to the catalogue: the next take_closed() returns it again.
+    void not_written(const catalogue::BlocksClosed& closed);
 
 private:
     static constexpr std::size_t steps_max = 4096;
@@ -60,10 +60,10 @@ private:
     const std::chrono::nanoseconds grace_;
     std::atomic<std::uint64_t> above_newest_{0};  // a hint for saw(), which is on the data path
     std::mutex mutex_;
-    std::deque<Step> steps_;     // rising; those younger than the grace time, and the newest
-    std::uint64_t settled_ = 0;  // blocks below were followed by a newer one a grace time ago
-    std::uint64_t told_ = 0;     // to the catalogue
-    std::map<Key, Row> rows_;    // OPENED in the catalogue
+    std::deque<Step> steps_;           // rising; those younger than the grace time, and the newest
+    std::uint64_t settled_ = 0;        // blocks below were followed by a newer one a grace time ago
+    std::uint64_t written_below_ = 0;  // to the catalogue
+    std::map<Key, Row> rows_;          // OPENED in the catalogue
 };
 
 }  // namespace weir::recorder

@@ -27,7 +27,7 @@ auto session(const catalogue::SessionMark& m) {
 
 /// The newer replace the older of the same session.
 void put(std::vector<catalogue::SessionMark>& marks, std::vector<catalogue::SessionMark> newer) {
-    if (!marks.empty()) {  // only when the catalogue could not be told
+    if (!marks.empty()) {  // only when the catalogue could not be written
         std::set<decltype(session(marks.front()))> replaced;
         for (const auto& mark : newer) replaced.insert(session(mark));
         std::erase_if(marks, [&](const catalogue::SessionMark& mark) { return replaced.contains(session(mark)); });
@@ -65,7 +65,7 @@ void FileCloser::close_later(std::shared_ptr<StreamFile> file, bool last_of_sequ
 void FileCloser::request_stop(SteadyTime deadline, std::chrono::milliseconds patience) {
     {
         const std::scoped_lock lock(mutex_);
-        give_up_at_ = deadline;
+        deadline_ = deadline;
         patience_ = patience;
     }
     thread_.request_stop();
@@ -117,7 +117,7 @@ void FileCloser::step() {
 bool FileCloser::ends(SteadyTime now) {
     const std::scoped_lock lock(mutex_);
     if (queue_.empty() && again_.empty()) return true;
-    if (now >= give_up_at_) return true;
+    if (now >= deadline_) return true;
     if (!queue_.empty()) return false;
     if (!only_failures_since_) only_failures_since_ = now;
     return now - *only_failures_since_ >= patience_;
@@ -127,9 +127,9 @@ void FileCloser::close(Group& group) {
     finish(group);
     close_on_disk(group);
     for (auto& closing : group) {
-        if (!closing.named && !closing.removed && closing.file->given_up()) close_up(closing);
+        if (!closing.named && !closing.removed && closing.file->abandoned()) close_up(closing);
     }
-    tell_catalogue(group);
+    write_to_catalogue(group);
     forget(group);
 }
 
@@ -140,7 +140,7 @@ void FileCloser::finish(Group& group) {
             return datafile::end_record(closing.file->opened(), events, bytes, clock_.wall(), closing.last_of_sequence);
         };
         if (auto finished = closing.file->finish(end_of)) closing.closed = std::move(*finished);
-        // Else it has failed: the next round gives it up.
+        // Else it has failed: the next round abandons it.
     }
 }
 
@@ -148,7 +148,7 @@ void FileCloser::close_on_disk(Group& group) {
     auto files = std::make_shared<std::vector<Volume::FileToClose>>();  // with the thread that closes them
     std::vector<Closing*> of;
     for (auto& closing : group) {
-        if (!closing.closed || closing.named || closing.file->given_up()) continue;
+        if (!closing.closed || closing.named || closing.file->abandoned()) continue;
         files->push_back({closing.file, *closing.closed});
         of.push_back(&closing);
     }
@@ -157,7 +157,7 @@ void FileCloser::close_on_disk(Group& group) {
         volume.close(*files);
         return {};
     });
-    if (!ended) return;  // it hangs, and the files were given up
+    if (!ended) return;  // it hangs, and the files were abandoned
     for (std::size_t i = 0; i < of.size(); ++i) of[i]->named = (*files)[i].done.has_value();
 }
 
@@ -190,7 +190,7 @@ void FileCloser::close_up(Closing& closing) {
 }
 
 Result<> FileCloser::leave(const StreamFile& file) {
-    // The journal may name events that were given back; recovery believes what stands here.
+    // The journal may name events that were returned; recovery relies on what stands here.
     auto row = callbacks_.row_of(file.opened(), volume_);
     const auto durable = file.durable();
     row.events = durable.events;
@@ -203,7 +203,7 @@ Result<> FileCloser::leave(const StreamFile& file) {
     return {};
 }
 
-Result<> FileCloser::tell(const Closing& closing, std::span<const catalogue::SessionMark> marks) {
+Result<> FileCloser::write_row(const Closing& closing, std::span<const catalogue::SessionMark> marks) {
     const auto& opened = closing.file->opened();
     if (closing.removed) return catalogue_.remove_opened_file(opened.guid);
     const auto& closed = *closing.closed;
@@ -225,10 +225,10 @@ Result<> FileCloser::tell(const Closing& closing, std::span<const catalogue::Ses
     return catalogue_.file_closed(row, marks, {&ledger, 1});
 }
 
-void FileCloser::tell_catalogue(Group& group) {
+void FileCloser::write_to_catalogue(Group& group) {
     std::vector<Closing*> files;
     for (auto& closing : group) {
-        if (closing.to_tell()) files.push_back(&closing);
+        if (closing.to_write()) files.push_back(&closing);
     }
     if (files.empty()) return;
     const std::scoped_lock lock(account_.marks_mutex);
@@ -236,13 +236,13 @@ void FileCloser::tell_catalogue(Group& group) {
     const auto together = catalogue_.together([&]() -> Result<> {
         WEIR_TRY(catalogue_.set_marks(account_.marks));
         for (const auto* closing : files) {
-            WEIR_TRY(tell(*closing, {}));
+            WEIR_TRY(write_row(*closing, {}));
         }
         return {};
     });
     for (auto* closing : files) {
-        // One that is refused must not hold up the others.
-        const auto known = together || files.size() == 1 ? together : tell(*closing, account_.marks);
+        // One that the catalogue refuses must not hold up the others.
+        const auto known = together || files.size() == 1 ? together : write_row(*closing, account_.marks);
         if (!known) {
             reports_.alarm("catalogue", known.error().message());
             continue;
@@ -256,13 +256,13 @@ void FileCloser::tell_catalogue(Group& group) {
 }
 
 void FileCloser::forget(Group& group) {
-    std::vector<Guid> told;
+    std::vector<Guid> written;
     for (const auto& closing : group) {
-        if (closing.done && (closing.named || closing.removed)) told.push_back(closing.file->opened().guid);
+        if (closing.done && (closing.named || closing.removed)) written.push_back(closing.file->opened().guid);
     }
-    if (told.empty()) return;
+    if (written.empty()) return;
     // The next start makes up for a journal that cannot be removed.
-    static_cast<void>(volume_.unless_it_hangs([&volume = volume_, told] { return volume.forget(told); }));
+    static_cast<void>(volume_.unless_it_hangs([&volume = volume_, written] { return volume.forget(written); }));
 }
 
 }  // namespace weir::recorder

@@ -28,8 +28,8 @@ namespace weir::recorder {
 struct ClosingAccount {
     std::atomic<std::size_t> waiting{0};        // files that wait to be closed, or are being closed
     std::atomic<std::uint64_t> closed{0};       // files
-    std::atomic<std::uint64_t> attempts{0};     // of groups that have ended, well or not: who hangs makes none
-    std::mutex marks_mutex;                     // held while the catalogue is told: newer marks never come before older
+    std::atomic<std::uint64_t> attempts{0};     // of groups that have ended, well or not: one that hangs makes none
+    std::mutex marks_mutex;                     // held while they are written: newer marks never come before older
     std::vector<catalogue::SessionMark> marks;  // taken, and the catalogue does not have them yet
 };
 
@@ -56,8 +56,8 @@ public:
     /// `counted_whole`: its sequence has gone on behind all of its events, whatever becomes of them. Returns at once.
     void close_later(std::shared_ptr<StreamFile> file, bool last_of_sequence, bool counted_whole);
 
-    /// Asks the thread to end when everything handed over is closed, at `deadline`, or when for `patience` nothing was
-    /// left but what cannot be closed now. What is not closed then is left for recovery. Returns at once.
+    /// Requests that the thread ends when everything handed over is closed, at `deadline`, or when for `patience`
+    /// nothing was left but what cannot be closed now. What is not closed then is left for recovery. Returns at once.
     void request_stop(SteadyTime deadline, std::chrono::milliseconds patience);
     void join();
 
@@ -71,12 +71,12 @@ private:
         bool last_of_sequence;
         bool counted_whole;
         std::optional<datafile::FileClosed> closed{};  // the end is assigned
-        bool named = false;                            // on the disk all is done; the catalogue has to hear of it
+        bool named = false;                            // on the disk all is done; not yet in the catalogue
         bool removed = false;                          // it held nothing, and is gone
         bool done = false;                             // nothing is left to do
         catalogue::FileHealth health = catalogue::FileHealth::sane;
 
-        [[nodiscard]] bool to_tell() const noexcept { return !done && (named || removed); }
+        [[nodiscard]] bool to_write() const noexcept { return !done && (named || removed); }
     };
     using Group = std::vector<Closing>;
 
@@ -88,8 +88,8 @@ private:
     void close_on_disk(Group& group);
     void close_up(Closing& closing);
     [[nodiscard]] Result<> leave(const StreamFile& file);
-    void tell_catalogue(Group& group);
-    [[nodiscard]] Result<> tell(const Closing& closing, std::span<const catalogue::SessionMark> marks);
+    void write_to_catalogue(Group& group);
+    [[nodiscard]] Result<> write_row(const Closing& closing, std::span<const catalogue::SessionMark> marks);
     void forget(Group& group);
 
     Volume& volume_;
@@ -106,7 +106,7 @@ private:
     std::mutex mutex_;
     std::condition_variable_any changed_;
     std::deque<Closing> queue_;
-    SteadyTime give_up_at_{};                        // with mutex_
+    SteadyTime deadline_{};                          // with mutex_
     std::chrono::milliseconds patience_{};           // with mutex_
     Group again_;                                    // what could not be closed; closing thread only
     std::optional<SteadyTime> only_failures_since_;  // closing thread only

@@ -190,7 +190,7 @@ std::shared_ptr<StreamFile> FileKeeper::open_next(const StreamTag& stream, LumiB
             return {};
         });
         if (!done || (!*created && created->error().os_errno != EEXIST)) {
-            tried.push_back(volume);  // the volume has said what it makes of it
+            tried.push_back(volume);  // the volume has reported it
             continue;
         }
         if (!*created) {
@@ -221,8 +221,8 @@ std::shared_ptr<StreamFile> FileKeeper::open_next(const StreamTag& stream, LumiB
 
 void FileKeeper::close_later(std::shared_ptr<StreamFile> file, bool last_of_sequence) {
     const auto& opened = file->opened();
-    const bool given_up = file->given_up();
-    const auto counts = given_up ? file->durable() : file->counts();
+    const bool abandoned = file->abandoned();
+    const auto counts = abandoned ? file->durable() : file->counts();
     Volume* volume = nullptr;
     {
         const std::scoped_lock lock(sequences_mutex_);
@@ -232,7 +232,7 @@ void FileKeeper::close_later(std::shared_ptr<StreamFile> file, bool last_of_sequ
         sequence.bytes += counts.bytes;
         volume = volume_of_.extract(opened.guid).mapped();
     }
-    closers_.at(volume)->close_later(std::move(file), last_of_sequence, !given_up);
+    closers_.at(volume)->close_later(std::move(file), last_of_sequence, !abandoned);
 }
 
 void FileKeeper::start() {
@@ -246,7 +246,7 @@ void FileKeeper::step() {
 std::size_t FileKeeper::stop(SteadyTime deadline, std::chrono::milliseconds patience) {
     for (const auto& [volume, closer] : closers_) closer->request_stop(deadline, patience);
     for (const auto& [volume, closer] : closers_) closer->join();
-    return closing_.waiting.exchange(0, std::memory_order_relaxed);  // nobody works on them any more
+    return closing_.waiting.exchange(0, std::memory_order_relaxed);  // no thread works on them any more
 }
 
 }  // namespace weir::recorder

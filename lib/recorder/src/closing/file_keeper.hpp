@@ -40,7 +40,7 @@ public:
                std::vector<std::unique_ptr<Volume>>& volumes, LumiBlocks& blocks, Settlement& settlement,
                const OperatorReports& reports, std::function<void()> closed, const Clock& clock);
 
-    /// Tells where sequences and lumi blocks of a continued run stand. Before the first open_next().
+    /// Reads where sequences and lumi blocks of a continued run stand. Before the first open_next().
     [[nodiscard]] Result<> load_sequences();
 
     /// False while on each good volume as many files wait to be closed as may: then no event goes into a new file, its
@@ -48,8 +48,8 @@ public:
     [[nodiscard]] bool may_open() const;
 
     /// The next file of the sequence; it goes to the volume with the least work for its room among those that may open
-    /// one and have not failed lately. Nothing: no volume takes a file now, or the catalogue cannot be told; both were
-    /// reported.
+    /// one and have not failed lately. Nothing: no volume takes a file now, or the catalogue cannot be written; both
+    /// were reported.
     [[nodiscard]] std::shared_ptr<StreamFile> open_next(const StreamTag& stream, LumiBlock lumi_block,
                                                         event::Format format);
 

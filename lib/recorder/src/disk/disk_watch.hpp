@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells a disk that hangs from one that is slow: calls to it are underway, and for long none has ended.
+// Distinguishes a disk that hangs from one that is slow: calls to it are in flight, and for long none has ended.
 // It stands between a volume and its file system and counts; io_uring's writes are counted by hand.
 #pragma once
 
@@ -17,21 +17,21 @@ public:
 
     /// Any thread; each begin() has its end().
     void begin() noexcept {
-        if (underway_.fetch_add(1, std::memory_order_relaxed) == 0) changed_.store(stamp(), std::memory_order_relaxed);
+        if (in_flight_.fetch_add(1, std::memory_order_relaxed) == 0) changed_.store(stamp(), std::memory_order_relaxed);
     }
     void end() noexcept {
         changed_.store(stamp(), std::memory_order_relaxed);
-        underway_.fetch_sub(1, std::memory_order_relaxed);
+        in_flight_.fetch_sub(1, std::memory_order_relaxed);
     }
 
-    /// How long calls have been underway without one of them ending; zero when none is.
+    /// How long calls have been in flight without one of them ending; zero when none is.
     [[nodiscard]] std::chrono::nanoseconds silence() const noexcept {
-        if (underway_.load(std::memory_order_relaxed) == 0) return {};
+        if (in_flight_.load(std::memory_order_relaxed) == 0) return {};
         return clock_.now() - SteadyTime(SteadyTime::duration(changed_.load(std::memory_order_relaxed)));
     }
 
-    /// Calls that are underway.
-    [[nodiscard]] int underway() const noexcept { return underway_.load(std::memory_order_relaxed); }
+    /// Calls that are in flight.
+    [[nodiscard]] int in_flight() const noexcept { return in_flight_.load(std::memory_order_relaxed); }
 
     int open(const char* path, int flags, mode_t mode) override;
     int close(int fd) override;
@@ -50,7 +50,7 @@ private:
 
     FileSystem& system_;
     const Clock& clock_;
-    std::atomic<int> underway_{0};
+    std::atomic<int> in_flight_{0};
     std::atomic<SteadyTime::rep> changed_;  // when the last call ended, or the first one began
 };
 

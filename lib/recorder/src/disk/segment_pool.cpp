@@ -40,7 +40,7 @@ bool SegmentPool::try_take(std::size_t count, std::vector<std::byte*>& to) {
     const std::scoped_lock lock(mutex_);
     std::size_t left_to_others = 0;
     auto own = wishes_.end();
-    if (!wishes_.empty()) {  // the clock is asked only when memory is short
+    if (!wishes_.empty()) {  // the clock is read only when memory is short
         std::erase_if(wishes_, [now = clock_.now()](const Wish& wish) { return wish.until <= now; });
         own = std::ranges::find(wishes_, count, &Wish::count);
         for (auto earlier = wishes_.begin(); earlier != own; ++earlier) left_to_others += earlier->count;
@@ -48,7 +48,7 @@ bool SegmentPool::try_take(std::size_t count, std::vector<std::byte*>& to) {
     if (free_.size() < left_to_others + count) {
         if (own == wishes_.end()) own = wishes_.insert(own, {count, {}});
         own->until = clock_.now() + wish_lifetime;
-        somebody_was_refused_ = true;
+        any_refused_ = true;
         return false;
     }
     if (own != wishes_.end()) wishes_.erase(own);  // the next of the same count queues up behind the others
@@ -62,14 +62,14 @@ bool SegmentPool::try_take(std::size_t count, std::vector<std::byte*>& to) {
 
 void SegmentPool::wait_for_freed(std::chrono::milliseconds at_most) {
     std::unique_lock lock(mutex_);
-    came_back_.wait_for(lock, at_most);
+    released_.wait_for(lock, at_most);
 }
 
-void SegmentPool::give_back(std::byte* segment) {
+void SegmentPool::release(std::byte* segment) {
     {
         const std::scoped_lock lock(mutex_);
         free_.push_back(segment);
-        ++turnover_.given_back;
+        ++turnover_.released;
     }
     wake_refused();
 }
@@ -77,9 +77,9 @@ void SegmentPool::give_back(std::byte* segment) {
 void SegmentPool::wake_refused() {
     {
         const std::scoped_lock lock(mutex_);
-        if (!std::exchange(somebody_was_refused_, false)) return;
+        if (!std::exchange(any_refused_, false)) return;
     }
-    came_back_.notify_all();
+    released_.notify_all();
     if (freed_) freed_();
 }
 
@@ -91,7 +91,7 @@ std::size_t SegmentPool::free_count() const {
 }
 
 bool SegmentPool::is_waited_for() const {
-    constexpr std::chrono::seconds moment{2};  // who waits asks again after each sync round
+    constexpr std::chrono::seconds moment{2};  // what waits comes again after each sync round
     const std::scoped_lock lock(mutex_);
     const auto since = clock_.now() - moment;
     return std::ranges::any_of(wishes_, [&](const Wish& wish) { return wish.until > since; });

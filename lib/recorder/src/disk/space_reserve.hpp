@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Space of a volume that is taken and not used, in the file weir.reserve: when the disk is full it is let go, and every
-// open file can still be closed (its end, its index, the journal, the catalogue).
+// Space of a volume that is taken and not used, in the file weir.reserve: when the disk is full it is released, and
+// every open file can still be closed (its end, its index, the journal, the catalogue).
 #pragma once
 
 #include <filesystem>
@@ -21,7 +21,7 @@ public:
 
     /// Takes the space; nothing changes when it is held already. ENOSPC, EDQUOT: there is none, and none is held.
     [[nodiscard]] Result<> make();
-    /// Lets it go; true when it was held.
+    /// True when it was held.
     bool release();
     [[nodiscard]] bool held() const;
     [[nodiscard]] Bytes size() const noexcept { return size_; }

@@ -53,14 +53,14 @@ private:
                 next = std::ranges::find_if_not(queue_, [&](const Write& w) { return being_written(w.file); });
                 return next != queue_.end();
             });
-            if (next == queue_.end()) return;  // asked to stop; what is left has a thread, which comes back for it
+            if (next == queue_.end()) return;  // stopping; what is left has a thread, which returns to it
             const auto write = *next;
             queue_.erase(next);
             being_written_.push_back(write.file);
             lock.unlock();
             auto result = write.file->write_at(write.offset, write.data);
             lock.lock();
-            // Before the listener hears of it: from then on the file may be closed.
+            // Before the listener is notified: from then on the file may be closed.
             being_written_.erase(std::ranges::find(being_written_, write.file));
             lock.unlock();
             write.listener->written(write.offset, write.data, std::move(result));

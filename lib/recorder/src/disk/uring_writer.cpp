@@ -28,7 +28,7 @@ public:
             auto* entry = io_uring_get_sqe(&ring_);
             WEIR_ASSERT(entry != nullptr);
             io_uring_prep_nop(entry);
-            io_uring_sqe_set_data(entry, nullptr);  // tells the reaper to end
+            io_uring_sqe_set_data(entry, nullptr);  // the reaper ends
             io_uring_submit(&ring_);
         }
         reaper_.join();
@@ -87,7 +87,7 @@ private:
             const int got = completion->res;
             io_uring_cqe_seen(&ring_, completion);
             // The kernel orders this after the submission, which the thread sanitizer cannot see; the lock
-            // that covered the submission says it in terms of C++.
+            // that covered the submission expresses it in terms of C++.
             {
                 const std::scoped_lock submitted(mutex_);
             }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of a recorder report to the operator: one path for all of them. Interference (somebody else has
-// removed, renamed or replaced what belongs to the recording) is counted as well, because the end of the run says so
+// What the parts of a recorder report to the operator: one path for all of them. Interference (others have
+// removed, renamed or replaced what belongs to the recording) is counted as well, because it decides how the run ends
 // too.
 #pragma once
 
@@ -21,7 +21,7 @@ public:
     OperatorReports& operator=(const OperatorReports&) = delete;
     ~OperatorReports() = default;
 
-    /// For parts of which nobody asks about interference.
+    /// For parts without interference.
     [[nodiscard]] const Reporter& reporter() const noexcept { return *this; }
 
     /// An alarm for interference.

@@ -138,7 +138,7 @@ void EventIntake::place_waiting(Stream& stream, EventInHand& in_hand, std::uint1
             case Placed::full: segments_.wait_for_freed(retry); break;
         }
         // A stop has waited long enough: the event has no answer, its sender keeps it.
-        if (clock_.now().time_since_epoch().count() >= give_up_at_.load(std::memory_order_relaxed)) return;
+        if (clock_.now().time_since_epoch().count() >= wait_until_.load(std::memory_order_relaxed)) return;
     }
 }
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "accounts/settlement.hpp"
+#include "settlement/settlement.hpp"
 #include "streams/event_copier.hpp"
 #include "streams/stream_set.hpp"
 #include "weir/base/clock.hpp"
@@ -40,8 +40,8 @@ public:
     /// Whether an event found no file since the last call: it is to be tried again.
     [[nodiscard]] bool take_waits_for_file() noexcept { return waits_for_file_.exchange(false); }
     /// When streams' threads do not wait for memory any more. The senders keep those events.
-    void give_up_at(SteadyTime time) noexcept {
-        give_up_at_.store(time.time_since_epoch().count(), std::memory_order_relaxed);
+    void stop_waiting_at(SteadyTime time) noexcept {
+        wait_until_.store(time.time_since_epoch().count(), std::memory_order_relaxed);
     }
 
 private:
@@ -74,7 +74,7 @@ private:
     const EventCopier copier_;
     const Clock& clock_;
     std::atomic<bool> waits_for_file_{false};
-    std::atomic<SteadyTime::rep> give_up_at_{std::numeric_limits<SteadyTime::rep>::max()};
+    std::atomic<SteadyTime::rep> wait_until_{std::numeric_limits<SteadyTime::rep>::max()};
 };
 
 }  // namespace weir::recorder

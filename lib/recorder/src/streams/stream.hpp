@@ -10,9 +10,9 @@
 #include <set>
 #include <string>
 
-#include "accounts/ledger.hpp"
 #include "accounts/lumi_blocks.hpp"
 #include "closing/file_keeper.hpp"
+#include "settlement/ledger.hpp"
 #include "volume/stream_file.hpp"
 #include "weir/base/clock.hpp"
 #include "weir/base/stream_tag.hpp"
@@ -52,7 +52,7 @@ private:
 
     [[nodiscard]] bool is_full(const StreamFile& file, std::uint64_t next, SteadyTime now) const;
     void forget_old_blocks(LumiBlock keep);
-    /// Else a late event opens another file, and no file before can say that it is the last.
+    /// Else a late event opens another file, and no file before can be marked as the last.
     [[nodiscard]] bool closed_block_is_final() const noexcept { return options_.late == LatePolicy::reject; }
 
     const StreamTag tag_;  // without ROB lists: those are each event's own

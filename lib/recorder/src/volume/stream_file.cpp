@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lock order: mutex_ before the pool's. The writer is never called with mutex_ held, because it may
-// wait for one of its threads, and that one may want mutex_ to tell how a write ended.
+// wait for one of its threads, and that one may want mutex_ to report how a write ended.
 #include "volume/stream_file.hpp"
 
 #include <fcntl.h>
@@ -46,7 +46,7 @@ StreamFile::~StreamFile() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return outstanding_.empty(); });
     for (const auto& segment : segments_) {
-        if (!segment.own) pool_.give_back(segment.memory);
+        if (!segment.own) pool_.release(segment.memory);
     }
 }
 
@@ -118,7 +118,7 @@ std::uint64_t StreamFile::add_slot(std::uint64_t size, Slot slot) {
 bool StreamFile::assign(const CopyRequest& request, Place& place) {
     const std::scoped_lock lock(mutex_);
     const auto size = event::separator_size_bytes + request.length;
-    if (failed_ || !reserve(size)) return false;  // a failed file is given up by the next round, then it is left alone
+    if (failed_ || !reserve(size)) return false;  // the next round abandons a failed file, then it is left alone
 
     datafile::StoredCopy copy;
     copy.guid = opened_.guid;
@@ -163,7 +163,7 @@ void StreamFile::fold() {
 }
 
 void StreamFile::collect_full(std::vector<Write>& writes) {
-    if (given_up_) return;
+    if (abandoned_) return;
     for (auto& segment : segments_) {
         const auto segment_end = segment.begin + pool_.segment_size();
         if (segment_end > end_) break;
@@ -197,7 +197,7 @@ void StreamFile::complete(const Place& place, const EventSums& sums) {
         for (auto& segment : segments_) {
             if (segment.begin < slot.end && slot.begin < segment.begin + pool_.segment_size()) --segment.copies_open;
         }
-        if (given_up_) {
+        if (abandoned_) {
             if (slot.is_event) lost.push_back(std::move(slot.placed));
             while (!slots_.empty() && slots_.front().done) slots_.pop_front(), ++first_slot_;
             take_unused(freed);
@@ -207,7 +207,7 @@ void StreamFile::complete(const Place& place, const EventSums& sums) {
         }
         if (slots_.empty()) changed_.notify_all();
     }
-    for (auto* segment : freed) pool_.give_back(segment);
+    for (auto* segment : freed) pool_.release(segment);
     submit(writes);
     if (!lost.empty()) settlement_.lost(lost);
 }
@@ -217,7 +217,7 @@ std::optional<StreamFile::Flush> StreamFile::flush() {
     Flush flush;
     {
         const std::scoped_lock lock(mutex_);
-        if (failed_) return std::nullopt;  // the round asks for failure(), and gives it up
+        if (failed_) return std::nullopt;  // the round reads failure(), and abandons it
         if (unsynced_.empty() && folded_ == flushed_) return std::nullopt;
         // The tail is not written yet, and no memory for it now: next round. On a boundary there is no tail.
         if (segments_.empty() && end_ % block != 0 && !reserve(1)) return std::nullopt;
@@ -247,7 +247,7 @@ std::optional<StreamFile::Flush> StreamFile::flush() {
 
 bool StreamFile::made_durable(const Flush& flush, std::vector<PlacedCopy>& durable) {
     const std::scoped_lock lock(mutex_);
-    if (given_up_) return false;
+    if (abandoned_) return false;
     durable_.size = flush.target;
     durable_.events += flushing_.size();
     for (auto& copy : flushing_) {
@@ -258,12 +258,12 @@ bool StreamFile::made_durable(const Flush& flush, std::vector<PlacedCopy>& durab
     return true;
 }
 
-bool StreamFile::give_up(const Error& why, std::vector<PlacedCopy>& lost) {
+bool StreamFile::abandon(const Error& why, std::vector<PlacedCopy>& lost) {
     std::vector<std::byte*> freed;
     {
         const std::scoped_lock lock(mutex_);
-        if (given_up_) return false;
-        given_up_ = true;
+        if (abandoned_) return false;
+        abandoned_ = true;
         stop_taking();
         if (!failed_) failed_ = why;
         // Copied, not moved: the sync thread may be reading them, if the disk lets it go on at all.
@@ -277,7 +277,7 @@ bool StreamFile::give_up(const Error& why, std::vector<PlacedCopy>& lost) {
         take_unused(freed);
         changed_.notify_all();
     }
-    for (auto* segment : freed) pool_.give_back(segment);
+    for (auto* segment : freed) pool_.release(segment);
     return true;
 }
 
@@ -289,9 +289,9 @@ void StreamFile::take_unused(std::vector<std::byte*>& freed) {
     });
 }
 
-bool StreamFile::given_up() const {
+bool StreamFile::abandoned() const {
     const std::scoped_lock lock(mutex_);
-    return given_up_;
+    return abandoned_;
 }
 
 std::optional<Error> StreamFile::failure() const {
@@ -319,7 +319,7 @@ void StreamFile::preallocate(std::uint64_t target) {
     const auto ahead = std::clamp<std::uint64_t>(2 * grown, 4ULL << 20, 256ULL << 20);
     const auto upto = (target + ahead + pool_.segment_size()) / pool_.segment_size() * pool_.segment_size();
     if (file_.allocate(allocated_, upto - allocated_))
-        allocated_ = upto;  // when it is refused the writes extend the file themselves, and tell what is wrong
+        allocated_ = upto;  // when it fails the writes extend the file themselves, and report the error
 }
 
 void StreamFile::written(std::uint64_t offset, ConstData data, Result<> result) noexcept {
@@ -340,13 +340,13 @@ void StreamFile::written(std::uint64_t offset, ConstData data, Result<> result) 
             if (!segment->own) freed.push_back(segment->memory);
             segments_.erase(segment);
         }
-        if (given_up_ || (ended_ && flushed_ == end_)) take_unused(freed);
+        if (abandoned_ || (ended_ && flushed_ == end_)) take_unused(freed);
         // Only now may the destructor go on: nothing of this object is used after the lock is released.
         outstanding_.erase(std::ranges::find(outstanding_, offset));
         if (writes.empty()) {
             auto& pool = pool_;
             changed_.notify_all();
-            for (auto* segment_memory : freed) pool.give_back(segment_memory);
+            for (auto* segment_memory : freed) pool.release(segment_memory);
             return;
         }
         changed_.notify_all();
@@ -412,7 +412,7 @@ void StreamFile::release_idle() {
         freed = segment.memory;
         segments_.clear();
     }
-    pool_.give_back(freed);
+    pool_.release(freed);
 }
 
 StreamFile::Counts StreamFile::counts() const {

@@ -18,9 +18,9 @@
 #include <utility>
 #include <vector>
 
-#include "accounts/placed_copy.hpp"
-#include "accounts/settlement.hpp"
 #include "disk/disk_watch.hpp"
+#include "settlement/placed_copy.hpp"
+#include "settlement/settlement.hpp"
 #include "weir/base/clock.hpp"
 #include "weir/base/file.hpp"
 #include "weir/base/ids.hpp"
@@ -66,12 +66,12 @@ public:
                BlockWriter& writer, DiskWatch& watch, Settlement& settlement, SteadyTime now);
     ~StreamFile() override;
 
-    /// Assigns the next place, or says "full" (no memory for it now). After `yes` the caller fills the
+    /// Assigns the next place, or returns false: there is no memory for it now. After `yes` the caller fills the
     /// pieces and calls complete(), in any order with others.
     [[nodiscard]] bool assign(const CopyRequest& request, Place& place);
     void complete(const Place& place, const EventSums& sums);
 
-    /// No further events, please: its stream ends it soon. Any thread.
+    /// No further events: its stream ends it soon. Any thread.
     void stop_taking() noexcept { stopped_taking_.store(true, std::memory_order_relaxed); }
     [[nodiscard]] bool takes_more() const noexcept { return !stopped_taking_.load(std::memory_order_relaxed); }
 
@@ -89,17 +89,18 @@ public:
     [[nodiscard]] const std::vector<PlacedCopy>& flushing() const noexcept { return flushing_; }
 
     /// The flush is on stable storage, data and journal: its copies are moved to `durable`. False when the file
-    /// was given up in between; then they are lost already.
+    /// was abandoned in between; then they are lost already.
     bool made_durable(const Flush& flush, std::vector<PlacedCopy>& durable);
 
     /// The file has failed for good: whatever is not durable is appended to `lost`, now or, what is still being
-    /// copied, told later. Its memory goes back as soon as nobody uses it. False when it was given up before.
-    bool give_up(const Error& why, std::vector<PlacedCopy>& lost);
-    [[nodiscard]] bool given_up() const;
-    /// What a write or sync said, once one has failed.
+    /// copied, reported to the settlement later. Its memory is released as soon as it is unused. False when it was
+    /// abandoned before.
+    bool abandon(const Error& why, std::vector<PlacedCopy>& lost);
+    [[nodiscard]] bool abandoned() const;
+    /// The error of a write or sync, once one has failed.
     [[nodiscard]] std::optional<Error> failure() const;
 
-    /// Sleeps until no write is underway: nothing changes the file any more.
+    /// Sleeps until no write is in flight: nothing changes the file any more.
     void wait_quiet();
 
     /// Sleeps until all bytes before `target` are written, or the file has failed.
@@ -110,12 +111,12 @@ public:
 
     /// After the last assign: waits for the copies in progress, appends the end record, and returns what
     /// is known of the file. The bytes are not yet written: the next sync round does that. Needs no memory of the pool,
-    /// and what the file has of it goes back as soon as it is written: files that wait to be closed hold none (decision
-    /// 13).
+    /// and what the file has of it is released as soon as it is written: files that wait to be closed hold none
+    /// (decision 13).
     [[nodiscard]] Result<datafile::FileClosed> finish(
         const std::function<std::vector<std::byte>(std::uint64_t events, std::uint64_t bytes)>& end);
 
-    /// Gives the segment of an idle, fully written file back; it takes another when it goes on.
+    /// Releases the segment of an idle, fully written file; it takes another when it goes on.
     void release_idle();
 
     [[nodiscard]] const datafile::FileOpened& opened() const noexcept { return opened_; }
@@ -128,7 +129,7 @@ public:
         std::uint64_t size = 0;               // of the file
     };
     [[nodiscard]] Counts counts() const;
-    /// Of what is on stable storage. Final once the file was given up.
+    /// Of what is on stable storage. Final once the file was abandoned.
     [[nodiscard]] Counts durable() const;
 
     void written(std::uint64_t offset, ConstData data, Result<> result) noexcept override;
@@ -164,7 +165,7 @@ private:
     void collect_full(std::vector<Write>& writes);
     void submit(const std::vector<Write>& writes);
     void preallocate(std::uint64_t target);  // sync thread only
-    /// Memory that a file which was given up, or is written to its end, does not need any more.
+    /// Memory that a file which was abandoned, or is written to its end, does not need any more.
     void take_unused(std::vector<std::byte*>& freed);
 
     const datafile::FileOpened opened_;
@@ -199,7 +200,7 @@ private:
     alignas(SegmentPool::alignment) std::array<std::byte, 2 * SegmentPool::alignment> tail_{};
     bool ended_ = false;  // by finish()
     std::optional<Error> failed_;
-    bool given_up_ = false;
+    bool abandoned_ = false;
     bool first_flush_ = true;
     std::uint64_t allocated_ = 0;       // sync thread only
     std::uint64_t flushed_before_ = 0;  // sync thread only

@@ -108,7 +108,7 @@ Bytes Volume::usable_space() const noexcept {
 
 std::size_t Volume::work_in_hand() const {
     const std::scoped_lock lock(files_mutex_);
-    return files_.size() + static_cast<std::size_t>(system_.underway());
+    return files_.size() + static_cast<std::size_t>(system_.in_flight());
 }
 
 bool Volume::make_room(const Error& error) {
@@ -126,25 +126,25 @@ std::vector<std::shared_ptr<Volume::OpenFile>> Volume::open_files() const {
 
 // Rounds ------------------------------------------------------------------------------------------
 
-void Volume::sync_files(std::vector<Underway>& batch) {
+void Volume::sync_files(std::vector<FileInRound>& batch) {
     side_by_side(batch.size(), [&](std::size_t i) {
         if (batch[i].error) return;
         if (auto synced = batch[i].open->file->sync(); !synced) batch[i].error = synced.error();
         syncs_.fetch_add(1, std::memory_order_relaxed);
     });
-    const auto is_new = [](const Underway& one) { return !one.error && one.flush.first; };
+    const auto is_new = [](const FileInRound& one) { return !one.error && one.flush.first; };
     if (std::ranges::none_of(batch, is_new)) return;
     if (auto synced = sync_directory(options_.directory, system_); !synced) {
         for (auto& one : batch) {
             if (is_new(one)) one.error = synced.error();
         }
-        if (!may_pass(datafile::disk_fault_of(synced.error()))) drop(synced.error(), false);
+        if (!may_pass(datafile::disk_fault_of(synced.error()))) take_out_of_use(synced.error(), false);
     }
 }
 
-void Volume::write_index(std::vector<Underway>& batch) {
+void Volume::write_index(std::vector<FileInRound>& batch) {
     for (auto& [open, flush, error] : batch) {
-        if (error || open->file->given_up()) continue;
+        if (error || open->file->abandoned()) continue;
         for (const auto& copy : open->file->flushing()) open->index.add(copy.entry);
         auto written = open->index.write();
         if (!written && datafile::disk_fault_of(written.error()) == datafile::DiskFault::no_space &&
@@ -170,9 +170,9 @@ Result<> Volume::commit_journal() {
     }
     if (committed) return {};
     const bool passes = !journal_->sync_failed() && may_pass(datafile::disk_fault_of(committed.error()));
-    // What is given back must not be found in the journal by a recovery; when it cannot be taken out, the journal
-    // is not used any more, and the catalogue says how much of each file counts.
-    if (auto dropped = journal_->discard(); !dropped || !passes) drop(committed.error(), false);
+    // A recovery must not find in the journal what is returned; when it cannot be taken out, the journal is not used
+    // any more, and the catalogue has the length of each file that counts.
+    if (auto taken_out = journal_->discard(); !taken_out || !passes) take_out_of_use(committed.error(), false);
     return committed;
 }
 
@@ -187,14 +187,14 @@ bool Volume::round() {
     const std::scoped_lock lock(journal_mutex_);
     const auto files = open_files();  // with the lock: what is discarded meanwhile is forgotten after this round
     if (state() == VolumeState::failed) return false;
-    std::vector<Underway> batch;
+    std::vector<FileInRound> batch;
     const bool memory_is_short = pool_.is_short();
     for (const auto& open : files) {
         if (auto flush = open->file->flush()) {
             open->idle_rounds = 0;
             batch.push_back({open, *flush, std::nullopt});
         } else if (const auto failure = open->file->failure()) {
-            give_up(open->file, *failure);
+            abandon(open->file, *failure);
         } else if (++open->idle_rounds >= idle_rounds_before_release || memory_is_short) {
             open->file->release_idle();
         }
@@ -207,10 +207,10 @@ bool Volume::round() {
     for (auto& one : batch) {
         if (!one.error) one.error = lost_name(*one.open->file);
     }
-    if (state() == VolumeState::failed) return false;  // everything was given up
+    if (state() == VolumeState::failed) return false;  // every file was abandoned
     write_index(batch);
     for (const auto& [open, flush, error] : batch) {
-        if (error || open->file->given_up()) continue;
+        if (error || open->file->abandoned()) continue;
         if (flush.first) journal_->add(open->file->opened());
         for (const auto& copy : open->file->flushing()) journal_->add(copy.entry);
     }
@@ -223,19 +223,19 @@ bool Volume::round() {
     const auto committed = commit_journal();
     if (auto mine = take_held_round()) {  // else the disk hung, and another volume has it
         if (committed) settlement_.answer(*mine);
-        else settlement_.held().put_back(std::move(*mine));
+        else settlement_.held().not_written(std::move(*mine));
     }
     std::vector<PlacedCopy> durable;
     for (auto& [open, flush, error] : batch) {
         if (!committed && !error) error = committed.error();
-        if (!error) static_cast<void>(open->file->made_durable(flush, durable));  // else it was given up in between
+        if (!error) static_cast<void>(open->file->made_durable(flush, durable));  // else it was abandoned in between
     }
     settlement_.durable(durable);
     for (const auto& [open, flush, error] : batch) {
-        if (error) give_up(open->file, *error);
+        if (error) abandon(open->file, *error);
     }
     if (committed) {
-        if (auto rolled = journal_->roll(); !rolled) drop(rolled.error(), false);
+        if (auto rolled = journal_->roll(); !rolled) take_out_of_use(rolled.error(), false);
     }
     const auto took = clock_.now() - begun;
     const std::scoped_lock rounds_lock(rounds_mutex_);
@@ -271,7 +271,7 @@ void Volume::step(SteadyTime now) {
     if (state() == VolumeState::failed) {
         try_again(now);
     } else if (!is_in_place()) {
-        drop(not_in_place(), false);
+        take_out_of_use(not_in_place(), false);
     } else {
         check_space(now);
         look_at_names(now);
@@ -285,39 +285,40 @@ void Volume::step(SteadyTime now) {
 Result<> Volume::sync_now() {
     std::unique_lock lock(rounds_mutex_);
     const auto wanted = ++rounds_wanted_;
-    const auto drops = drops_;
+    const auto times_failed = times_failed_;
     rounds_changed_.notify_all();
     if (!started_) {
         lock.unlock();
         step(clock_.now());
         lock.lock();
     }
-    rounds_changed_.wait(lock, [&] { return rounds_done_ >= wanted || failure_ || drops_ != drops; });
+    rounds_changed_.wait(lock, [&] { return rounds_done_ >= wanted || failure_ || times_failed_ != times_failed; });
     if (failure_) return std::unexpected(*failure_);
-    if (drops_ != drops) return fail(Errc::io, fmt::format("{} had failed meanwhile", options_.directory.native()));
+    if (times_failed_ != times_failed)
+        return fail(Errc::io, fmt::format("{} had failed meanwhile", options_.directory.native()));
     return {};
 }
 
 // Faults ------------------------------------------------------------------------------------------
 
-void Volume::give_up(const std::shared_ptr<StreamFile>& file, const Error& error) {
+void Volume::abandon(const std::shared_ptr<StreamFile>& file, const Error& error) {
     std::vector<PlacedCopy> lost;
-    if (!file->give_up(error, lost)) return;
+    if (!file->abandon(error, lost)) return;
     const auto fault = datafile::disk_fault_of(error);
     std::string again = "no event of it was in hand";
     if (!lost.empty()) {
         const auto [first, last] =
             std::ranges::minmax(lost, {}, [](const PlacedCopy& copy) { return number(copy.entry.event); });
-        again = fmt::format("{} in hand, global ids {} to {}, are asked for again", lost.size(),
+        again = fmt::format("{} in hand, global ids {} to {}, are returned to their senders", lost.size(),
                             number(first.entry.event), number(last.entry.event));
     }
     const auto text =
         fmt::format("{}: {} acknowledged events are kept, {}", error.message(), file->durable().events, again);
-    bool drops = fault == datafile::DiskFault::volume;
+    bool ends_use = fault == datafile::DiskFault::volume;
     if (fault == datafile::DiskFault::name && is_in_place()) {
         reports_.interfered(fmt::format("file removed: {}.writing", file->opened().name), text);
     } else if (fault == datafile::DiskFault::name) {
-        drops = true;
+        ends_use = true;
     } else if (may_pass(fault)) {
         reports_.warning(fmt::format("file {} is cut short: {}", file->opened().name, text));
         if (fault == datafile::DiskFault::no_space) pause(&error);
@@ -327,17 +328,17 @@ void Volume::give_up(const std::shared_ptr<StreamFile>& file, const Error& error
         const auto now = clock_.now();
         failures_ = (now - last_failure_ > failure_counts ? 0 : failures_) + 1;
         last_failure_ = now;
-        drops = failures_ >= failures_max || drops;
+        ends_use = failures_ >= failures_max || ends_use;
     }
     if (!lost.empty()) settlement_.lost(lost);
-    if (drops) drop(error, false);
+    if (ends_use) take_out_of_use(error, false);
     callbacks_.changed();
 }
 
-void Volume::drop(const Error& error, bool hangs) {
+void Volume::take_out_of_use(const Error& error, bool hangs) {
     {
         const std::scoped_lock lock(rounds_mutex_);
-        // Kept whatever else fails: a volume that hangs has failed, and failure_ says why.
+        // Kept whatever else fails: a volume that hangs has failed, and failure_ has the reason.
         hangs_ = hangs_ || hangs;
         rounds_changed_.notify_all();
         if (state_ == VolumeState::failed) return;
@@ -347,19 +348,20 @@ void Volume::drop(const Error& error, bool hangs) {
         next_try_ = now + retry_;
         state_ = VolumeState::failed;
         failure_ = error;
-        ++drops_;
+        ++times_failed_;
     }
     if (!hangs && !is_in_place())
         reports_.interfered(fmt::format("directory gone: {}", options_.directory.native()), not_in_place().context);
     std::vector<PlacedCopy> lost;
     std::size_t files = 0;
     for (const auto& open : open_files()) {
-        if (open->file->give_up(error, lost)) ++files;
+        if (open->file->abandon(error, lost)) ++files;
     }
-    reports_.alarm(fmt::format("volume dropped: {}", options_.directory.native()),
-                   fmt::format("{}: {} files stay as they are for recovery, {} copies in hand are asked for again; {}",
-                               error.message(), files, lost.size(),
-                               hangs ? "it is used again after a restart" : "it is used again when it can be written"));
+    reports_.alarm(
+        fmt::format("volume dropped: {}", options_.directory.native()),
+        fmt::format("{}: {} files stay as they are for recovery, {} copies in hand are returned to their senders; {}",
+                    error.message(), files, lost.size(),
+                    hangs ? "it is used again after a restart" : "it is used again when it can be written"));
     if (!lost.empty()) settlement_.lost(lost);
     callbacks_.changed();
 }
@@ -370,7 +372,7 @@ void Volume::note(const Error& error) {
         case datafile::DiskFault::no_space: return pause(&error);
         case datafile::DiskFault::name:
         case datafile::DiskFault::file:
-        case datafile::DiskFault::volume: return drop(error, false);
+        case datafile::DiskFault::volume: return take_out_of_use(error, false);
     }
 }
 
@@ -397,13 +399,13 @@ void Volume::check_space(SteadyTime now) {
     const auto look = [&] {
         const auto free = weir::free_space(options_.directory, system_);
         if (free) free_.store(free->count(), std::memory_order_relaxed);
-        return free.value_or(Bytes{free_.load(std::memory_order_relaxed)});  // what cannot be asked is not full
+        return free.value_or(Bytes{free_.load(std::memory_order_relaxed)});  // of unknown space it is not full
     };
     auto free = look();
     if (state() == VolumeState::good) {
         if (free < headroom_) return pause(nullptr);
-        // A close may have let it go since it was made: without it the next time that the disk is full nothing could be
-        // closed.
+        // A close may have released it since it was made: without it the next time that the disk is full nothing could
+        // be closed.
         if (auto reserved = reserve_.make(); !reserved) pause(&reserved.error());
         return;
     }
@@ -460,8 +462,8 @@ void Volume::stop() {
         }
         thread_.join();
     }
-    // Whoever has it now begins a file on a disk that hangs: nothing waits for that here, and the next start removes
-    // them.
+    // The thread that has it now begins a file on a disk that hangs: nothing waits for that here, and the next start
+    // removes them.
     if (const std::unique_lock lock(unbegun_mutex_, std::try_to_lock); lock) remove_all_unbegun();
     reserve_.release();
     const std::scoped_lock lock(journal_mutex_);

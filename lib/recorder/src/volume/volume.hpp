@@ -3,11 +3,12 @@
 // and the thread that syncs them. A sync round: everything folded is written, the data synced, new
 // names synced, the journal entries written and synced; only then are the events durable.
 //
-// A failed file is given up: what was not durable in it is lost, and asked for again; what was durable is
-// closed up. A volume whose files fail again and again, or whose directory or journal fails, is dropped, and
+// A failed file is abandoned: what was not durable in it is lost, and returned to its senders; what was durable is
+// closed up. A volume whose files fail again and again, or whose directory or journal fails, is taken out of use, and
 // tried again from time to time. One that is full pauses, and goes on by itself when there is space.
-// Decision 7 says why. What others do to the names of its files and to the directory is noticed in each round (what is
-// about to be acknowledged) and once a second (the rest): nothing is acknowledged into a file that nobody can find.
+// The reasons are in decision 7. What others do to the names of its files and to the directory is noticed in each round
+// (what is about to be acknowledged) and once a second (the rest): nothing is acknowledged into a file that cannot be
+// found.
 #pragma once
 
 #include <chrono>
@@ -22,10 +23,10 @@
 #include <thread>
 #include <vector>
 
-#include "accounts/settlement.hpp"
 #include "disk/disk_watch.hpp"
 #include "disk/space_reserve.hpp"
 #include "reports/operator_reports.hpp"
+#include "settlement/settlement.hpp"
 #include "volume/stream_file.hpp"
 #include "weir/base/clock.hpp"
 #include "weir/base/file.hpp"
@@ -57,11 +58,11 @@ struct VolumeOptions {
 
 class Volume {
 public:
-    static constexpr std::uint32_t failures_max = 3;           // files that fail before the volume is dropped ...
+    static constexpr std::uint32_t failures_max = 3;           // files that fail before the volume is out of use ...
     static constexpr std::chrono::minutes failure_counts{10};  // ... each within this time of the one before
 
     struct Callbacks {
-        /// Whoever waits for a place may find one now. Any thread.
+        /// An event that waits for a place may find one now. Any thread.
         std::function<void()> changed;
         /// Recovers the directory of a volume that failed and can be written again. Sync thread.
         std::function<Result<>(const std::filesystem::path& directory)> recover;
@@ -83,9 +84,9 @@ public:
     Volume& operator=(const Volume&) = delete;
 
     /// Creates `<name>.writing`; Error with EEXIST when that name or `.data` is taken. Any thread. When it
-    /// fails the volume draws its own conclusions (it is full, or dropped).
+    /// fails the volume draws its own conclusions (it is full, or out of use).
     [[nodiscard]] Result<std::shared_ptr<StreamFile>> create(const datafile::FileOpened& opened, bool adler32);
-    /// Takes a file back that was just created and never used.
+    /// Removes a file that was just created and never used.
     void discard(const std::shared_ptr<StreamFile>& file);
 
     /// A file after StreamFile::finish(), and what became of its close.
@@ -97,10 +98,10 @@ public:
     /// Waits until everything of the files is durable, writes the indexes, the attributes, renames and syncs the
     /// directory: many files in one call share its syncs. The caller commits to the catalogue and then forgets.
     /// When the error of a file may pass (may_pass()), calling again goes on where it stopped; after any other the file
-    /// was given up.
+    /// was abandoned.
     void close(std::span<FileToClose> files);
 
-    /// Of a file that was given up: cuts it behind its last durable event, ends it, reads it back, renames it.
+    /// Of a file that was abandoned: cuts it behind its last durable event, ends it, reads it back, renames it.
     /// Nothing: there was no durable event, and it was removed (unless `also_empty`).
     [[nodiscard]] Result<std::optional<datafile::FileClosed>> close_up(const std::shared_ptr<StreamFile>& file,
                                                                        bool also_empty);
@@ -119,12 +120,12 @@ public:
     [[nodiscard]] std::optional<Error> failure() const;
     /// Files that failed lately.
     [[nodiscard]] std::uint32_t failures() const;
-    /// It does not answer: its threads and memory can never be had back, nor can this object be destroyed.
+    /// It does not answer: its threads and memory are lost for good, and this object can never be destroyed.
     [[nodiscard]] bool hangs() const;
     /// Runs `work`, which uses this volume, on a thread of its own, and returns its result; or, when the volume turns
     /// out to hang, an error without it: so `work` owns what it uses.
     [[nodiscard]] Result<> unless_it_hangs(std::function<Result<>()> work);
-    /// Drops the volume when it has been silent for so long. Any thread.
+    /// Takes the volume out of use when it has been silent for so long. Any thread.
     void check_silence(std::chrono::nanoseconds longest);
 
     /// Ends the sync thread, if start() began one, after its last round; removes the journal when nothing is open.
@@ -138,9 +139,10 @@ public:
     [[nodiscard]] Bytes free_space() const noexcept { return Bytes{free_.load(std::memory_order_relaxed)}; }
     /// What events may still fill before the volume pauses.
     [[nodiscard]] Bytes usable_space() const noexcept;
-    /// How busy it is: files that are not closed, and calls that are underway.
+    /// How busy it is: files that are not closed, and calls in flight.
     [[nodiscard]] std::size_t work_in_hand() const;
-    /// Somebody else finds no space on the disk: lets the reserve go, and pauses. False when it was gone before.
+    /// For another writer that finds no space on the disk: releases the reserve, and pauses. False when it was released
+    /// before.
     bool make_room(const Error& error);
 
     struct Stats {
@@ -162,7 +164,7 @@ private:
         Closing next = Closing::data;  // closing thread only
         bool index_named = false;      // closing thread only: what has the index's final name may be ours
     };
-    struct Underway {
+    struct FileInRound {
         std::shared_ptr<OpenFile> open;
         StreamFile::Flush flush;
         std::optional<Error> error;
@@ -172,7 +174,7 @@ private:
            OperatorReports& reports, Callbacks callbacks, const Clock& clock, FileSystem& system);
     void run(const std::stop_token& stop);
     bool round();  // true when there was something to do
-    void sync_files(std::vector<Underway>& batch);
+    void sync_files(std::vector<FileInRound>& batch);
     void close_data(std::span<FileToClose> files, std::span<const std::shared_ptr<OpenFile>> open);
     /// Of a file that does not begin. What cannot be removed now is removed before the next file begins, or at the
     /// stop. Both with unbegun_mutex_.
@@ -181,12 +183,12 @@ private:
     [[nodiscard]] Result<> end_data(OpenFile& open, const datafile::FileClosed& closed);
     void close_names(std::span<FileToClose> files, std::span<const std::shared_ptr<OpenFile>> open);
     [[nodiscard]] Result<> close_failed(const std::shared_ptr<StreamFile>& file, Result<> result);
-    void write_index(std::vector<Underway>& batch);
+    void write_index(std::vector<FileInRound>& batch);
     [[nodiscard]] Result<> commit_journal();
     [[nodiscard]] datafile::JournalWriter::SessionNames session_names() const;
     [[nodiscard]] std::optional<HeldAnswers::Round> take_held_round();
-    void give_up(const std::shared_ptr<StreamFile>& file, const Error& error);
-    void drop(const Error& error, bool hangs);
+    void abandon(const std::shared_ptr<StreamFile>& file, const Error& error);
+    void take_out_of_use(const Error& error, bool hangs);
     void note(const Error& error);  // of a call that concerns no open file
     void pause(const Error* error);
     void check_space(SteadyTime now);
@@ -201,7 +203,7 @@ private:
     void look_at_names(SteadyTime now);
     [[nodiscard]] bool take_place();
     template <class Writer>
-    [[nodiscard]] Result<> put_back(Writer& writer);
+    [[nodiscard]] Result<> restore_name(Writer& writer);
     [[nodiscard]] Result<> keep_journal();
     [[nodiscard]] Result<> keep_index(OpenFile& open);
     [[nodiscard]] Result<> make_way(const std::filesystem::path& path, const std::filesystem::path& ours);
@@ -241,10 +243,10 @@ private:
     std::uint64_t rounds_begun_ = 0;
     std::uint64_t rounds_done_ = 0;
     VolumeState state_ = VolumeState::good;
-    std::uint32_t drops_ = 0;  // how often it was dropped
+    std::uint32_t times_failed_ = 0;
     std::uint32_t failures_ = 0;
     std::optional<Error> failure_;
-    bool hangs_ = false;                      // for good; then failure_ says why
+    bool hangs_ = false;                      // for good; then failure_ has the reason
     bool ended_ = false;                      // the sync thread
     bool started_ = false, stopped_ = false;  // by the owner: start(), stop()
     SteadyTime next_try_{}, last_trouble_{}, last_failure_{};

@@ -16,12 +16,12 @@
 namespace weir::recorder {
 
 Result<std::shared_ptr<StreamFile>> Volume::create(const datafile::FileOpened& opened, bool adler32) {
-    std::uint32_t drops = 0;
+    std::uint32_t times_failed = 0;
     {
         const std::scoped_lock lock(rounds_mutex_);
         if (state_ != VolumeState::good)
             return fail(Errc::io, fmt::format("{} takes no files now", options_.directory.native()));
-        drops = drops_;
+        times_failed = times_failed_;
     }
     const auto failed = [&](const Error& error) -> std::unexpected<Error> {
         note(error);
@@ -33,11 +33,11 @@ Result<std::shared_ptr<StreamFile>> Volume::create(const datafile::FileOpened& o
             fmt::format("cannot create {}.writing: its start would have {} bytes, {} is the most; give project, "
                         "recorder or stream a shorter name",
                         opened.name, opened.start.size(), StreamFile::start_size_max));
-    // While the list is locked: nobody removes the name that begins here.
+    // While the list is locked no other thread removes the name that begins here.
     const std::scoped_lock unbegun_lock(unbegun_mutex_);
     {
         const std::scoped_lock lock(rounds_mutex_);  // it may have failed while this waited
-        if (state_ != VolumeState::good || drops_ != drops)
+        if (state_ != VolumeState::good || times_failed_ != times_failed)
             return fail(Errc::io, fmt::format("{} takes no files now", options_.directory.native()));
     }
     remove_all_unbegun();
@@ -54,7 +54,7 @@ Result<std::shared_ptr<StreamFile>> Volume::create(const datafile::FileOpened& o
     auto file = File::open(path, File::Mode::create_new, system_, direct_ ? O_DIRECT : 0);
     if (!file) return file.error().os_errno == EEXIST ? std::unexpected(file.error()) : failed(file.error());
     auto index = datafile::IndexWriter::create(options_.directory, opened, session_names(), system_);
-    // Its head, so that what lies there after a crash says by itself that it held nothing.
+    // Its head, so that what lies there after a crash shows by itself that it held nothing.
     if (index) {
         if (auto written = index->write(); !written) index = std::unexpected(written.error());
     }
@@ -65,9 +65,9 @@ Result<std::shared_ptr<StreamFile>> Volume::create(const datafile::FileOpened& o
     auto stream_file = std::make_shared<StreamFile>(opened, std::move(*file), direct_, adler32, pool_, *writer_,
                                                     system_, settlement_, clock_.now());
     const std::scoped_lock lock(files_mutex_, rounds_mutex_);
-    // Dropped in between: recovery may have looked before this file was there, so it is removed when the next one
+    // Out of use in between: recovery may have looked before this file was there, so it is removed when the next one
     // begins, at the latest.
-    if (drops_ != drops || failure_) {
+    if (times_failed_ != times_failed || failure_) {
         unbegun_.push_back(opened.name);
         return fail(Errc::io, fmt::format("{} takes no files now", options_.directory.native()));
     }
@@ -100,11 +100,11 @@ void Volume::discard(const std::shared_ptr<StreamFile>& file) {
     if (journal_) static_cast<void>(journal_->release(file->opened().guid));  // a round may have named it
 }
 
-/// An error that may pass is tried again later; after any other the file is given up.
+/// An error that may pass is tried again later; after any other the file is abandoned.
 Result<> Volume::close_failed(const std::shared_ptr<StreamFile>& file, Result<> result) {
     const auto fault = datafile::disk_fault_of(result.error());
     if (!may_pass(fault)) {
-        give_up(file, result.error());
+        abandon(file, result.error());
         return result;
     }
     if (fault == datafile::DiskFault::no_space) reserve_.release();
@@ -128,17 +128,17 @@ void Volume::close(std::span<FileToClose> files) {
 /// The file is cut to its size and its index complete; neither is synced yet.
 Result<> Volume::end_data(OpenFile& open, const datafile::FileClosed& closed) {
     auto& file = *open.file;
-    if (auto written = file.wait_written(closed.size); !written) return give_up(open.file, written.error()), written;
-    if (const auto error = lost_name(file)) return give_up(open.file, *error), std::unexpected(*error);
+    if (auto written = file.wait_written(closed.size); !written) return abandon(open.file, written.error()), written;
+    if (const auto error = lost_name(file)) return abandon(open.file, *error), std::unexpected(*error);
     if (const auto size = file.durable().size; size != closed.size)
         return fail(Errc::limit, fmt::format("{} is durable up to {} of its {} bytes; it is closed later",
                                              path_of(file, ".writing").native(), size, closed.size));
-    if (auto cut = file.file().truncate(closed.size); !cut) return give_up(open.file, cut.error()), cut;
+    if (auto cut = file.file().truncate(closed.size); !cut) return abandon(open.file, cut.error()), cut;
     if (file.writes_adler32()) {
         // Without attributes (older tmpfs, some network file systems, no room) the catalogue alone keeps the sum.
         const auto set = datafile::write_adler32_attribute(file.file(), closed.adler32, clock_.wall());
         if (!set && set.error().code != Errc::unsupported && !may_pass(datafile::disk_fault_of(set.error())))
-            return give_up(open.file, set.error()), set;
+            return abandon(open.file, set.error()), set;
     }
     auto written = keep_index(open);
     if (written) written = open.index.complete(closed);
@@ -168,7 +168,7 @@ void Volume::close_data(std::span<FileToClose> files, std::span<const std::share
     });
     for (const auto i : here) {
         if (files[i].done) open[i]->next = Closing::names;
-        else give_up(open[i]->file, files[i].done.error());
+        else abandon(open[i]->file, files[i].done.error());
     }
 }
 
@@ -223,9 +223,9 @@ void Volume::close_names(std::span<FileToClose> files, std::span<const std::shar
     if (here.empty()) return;
     if (auto synced = sync_directory(options_.directory, system_); !synced) {
         for (const auto i : here) files[i].done = synced;
-        if (!may_pass(datafile::disk_fault_of(synced.error()))) drop(synced.error(), false);
+        if (!may_pass(datafile::disk_fault_of(synced.error()))) take_out_of_use(synced.error(), false);
     }
-    // From here on recovery takes what the index says.
+    // From here on recovery relies on the index.
 }
 
 Result<std::optional<datafile::FileClosed>> Volume::close_up(const std::shared_ptr<StreamFile>& file, bool also_empty) {
@@ -239,7 +239,7 @@ Result<std::optional<datafile::FileClosed>> Volume::close_up(const std::shared_p
     const auto durable = file->durable();
     const auto failed = [&](const Error& error) {
         // A second failure of the same file: this disk is not to be written now. When it can be, recovery comes first.
-        if (error.code == Errc::io && !keeps_file_good(datafile::disk_fault_of(error))) drop(error, false);
+        if (error.code == Errc::io && !keeps_file_good(datafile::disk_fault_of(error))) take_out_of_use(error, false);
         return std::unexpected(error);
     };
     if (durable.events == 0 && !also_empty) {
@@ -247,7 +247,7 @@ Result<std::optional<datafile::FileClosed>> Volume::close_up(const std::shared_p
                    index = path_of(*file, open->index_named ? ".index" : ".index.writing");
         // Its descriptor is open until the catalogue has forgotten the file, and that may need the space.
         if (file->file().is_open()) static_cast<void>(file->file().truncate(0));
-        if (leads_to(path, file->file())) {  // else the name is somebody else's now
+        if (leads_to(path, file->file())) {  // else the name is another file's now
             if (auto removed = remove_file(path, system_); !removed && removed.error().os_errno != ENOENT)
                 return failed(removed.error());
         }

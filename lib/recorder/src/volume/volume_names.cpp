@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What others do to the names of a volume while it is written: a file removed, renamed or replaced, the directory moved
-// or unmounted. The descriptors go on to work, so nothing else would say it before they are closed, and then it is too
+// or unmounted. The descriptors go on to work, so nothing else would show it before they are closed, and then it is too
 // late.
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ Error Volume::not_in_place() const {
         Errc::io, ENOLINK,
         fmt::format(
             "{} is not the directory any more that is recorded into: it was renamed, removed, or its disk unmounted; "
-            "put it back",
+            "restore it",
             options_.directory.native())};
 }
 
@@ -57,9 +57,9 @@ std::optional<Error> Volume::lost_name(StreamFile& file) {
                  fmt::format("{} was removed, renamed or replaced while it was written", path.native())};
 }
 
-/// Writes what somebody has taken the name of again, from the open file.
+/// Writes a file whose name was taken away again, from its descriptor.
 template <class Writer>
-Result<> Volume::put_back(Writer& writer) {
+Result<> Volume::restore_name(Writer& writer) {
     const auto path = writer.file().path();  // by value: the file is replaced
     if (leads_to(path, writer.file()) || !is_in_place()) return {};
     std::error_code ignored;
@@ -74,15 +74,15 @@ Result<> Volume::put_back(Writer& writer) {
     return done;
 }
 
-/// Before anything is acknowledged on its word. Sync thread, with journal_mutex_.
-Result<> Volume::keep_journal() { return put_back(*journal_); }
+/// Before anything is acknowledged that it names. Sync thread, with journal_mutex_.
+Result<> Volume::keep_journal() { return restore_name(*journal_); }
 
 /// Recovery relies on it where the journal is damaged, and its name is looked after once a second. By the thread that
 /// writes it.
 Result<> Volume::keep_index(OpenFile& open) {
     const auto& file = open.index.file();
     if (leads_to(file.path(), file) || was_discarded(*open.file)) return {};
-    return put_back(open.index);
+    return restore_name(open.index);
 }
 
 /// Whatever has the name that `ours` is to have, and is not it under a second name, is renamed.
@@ -94,8 +94,7 @@ Result<> Volume::make_way(const std::filesystem::path& path, const std::filesyst
     const auto aside = datafile::set_foreign_aside(path, system_);
     reports_.interfered(
         fmt::format("foreign file: {}", path.filename().native()),
-        fmt::format("{} is the name of a file of this recording, and somebody has given it to another one; {}",
-                    path.native(),
+        fmt::format("{} is the name of a file of this recording and was given to another one; {}", path.native(),
                     aside ? fmt::format("that one is {} now", aside->filename().native()) : aside.error().message()));
     if (!aside) return std::unexpected(aside.error());
     return {};
@@ -111,7 +110,7 @@ void Volume::look_at_names(SteadyTime now) {
                             taken ? "it was made again" : taken.error().message());
         if (taken) lock_ = std::move(*taken);
         else if (taken.error().code == Errc::refused)
-            return drop(taken.error(), false);  // another recorder has the directory
+            return take_out_of_use(taken.error(), false);  // another recorder has the directory
     }
     std::vector<std::shared_ptr<OpenFile>> open;
     {
@@ -121,13 +120,13 @@ void Volume::look_at_names(SteadyTime now) {
         }
     }
     for (const auto& one : open) {
-        if (one->file->given_up()) continue;
+        if (one->file->abandoned()) continue;
         if (const auto error = lost_name(*one->file)) {
-            give_up(one->file, *error);
+            abandon(one->file, *error);
             continue;
         }
         if (auto kept = keep_index(*one); !kept && !may_pass(datafile::disk_fault_of(kept.error())))
-            give_up(one->file, kept.error());
+            abandon(one->file, kept.error());
         static_cast<void>(
             make_way(path_of(*one->file, ".data"), path_of(*one->file, ".writing")));  // the close tries again
     }
@@ -135,15 +134,15 @@ void Volume::look_at_names(SteadyTime now) {
     static_cast<void>(keep_journal());  // the next round needs it, and tries again
 }
 
-/// Gives a file that was given up its name back, with all that is durable, from the descriptor that still reaches it.
+/// Restores the name of a file that was abandoned, with all that is durable, from its descriptor.
 Result<> Volume::save(StreamFile& file) {
     const auto path = path_of(file, ".writing");
-    const bool open = file.file().is_open();  // else it was complete, and is wherever somebody has put it
+    const bool open = file.file().is_open();  // else it was complete, and may have been moved
     std::error_code ignored;
     if (open ? leads_to(path, file.file()) : std::filesystem::exists(path, ignored)) return {};
     if (!is_in_place()) return std::unexpected(not_in_place());
     if (!open)
-        return fail_errno(ENOLINK, fmt::format("{} is gone, and {} acknowledged events with it; put it back",
+        return fail_errno(ENOLINK, fmt::format("{} is gone, and {} acknowledged events with it; restore it",
                                                path.native(), file.durable().events));
     WEIR_TRY(make_way(path, {}));
     WEIR_TRY(datafile::write_again(file.file(), file.durable().size, path, system_));

@@ -80,8 +80,8 @@ void Volume::check_silence(std::chrono::nanoseconds longest) {
                       fmt::format("{} has not answered for {} s", options_.directory.native(),
                                   std::chrono::duration_cast<std::chrono::seconds>(silence).count())};
     if (hangs()) return;
-    drop(error, true);  // also when it was dropped before: its threads are stuck
-    if (auto held = take_held_round(); held) settlement_.held().put_back(std::move(*held));
+    take_out_of_use(error, true);  // also when it was out of use before: its threads are stuck
+    if (auto held = take_held_round(); held) settlement_.held().not_written(std::move(*held));
 }
 
 }  // namespace weir::recorder

@@ -29,7 +29,7 @@ protected:
 TEST_F(DiskFaults, ASlowDiskIsNotSilentAsLongAsCallsEnd) {
     DiskWatch watch(real_file_system(), clock_);
     clock_.advance(1h);
-    EXPECT_EQ(watch.silence(), 0ns);  // nothing is underway
+    EXPECT_EQ(watch.silence(), 0ns);  // nothing is in flight
     watch.begin();
     clock_.advance(50s);
     EXPECT_EQ(watch.silence(), 50s);

@@ -75,7 +75,7 @@ TEST_F(LumiBlocksTest, BlocksWithoutARowAreClosedByTheirNumber) {
     ASSERT_TRUE(first.has_value());
     EXPECT_EQ(first->below, 7U);
     EXPECT_FALSE(blocks_.take_closed(at(14s)));
-    blocks_.put_back(*first);  // the catalogue was away
+    blocks_.not_written(*first);  // the catalogue was away
     EXPECT_EQ(blocks_.take_closed(at(14s))->below, 7U);
     EXPECT_EQ(blocks_.take_closed(at(15s))->below, 9U);
 }

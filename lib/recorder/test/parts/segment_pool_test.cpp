@@ -12,9 +12,9 @@ class SegmentPoolTest : public ::testing::Test {
 protected:
     bool take(std::size_t count) { return pool_.try_take(count, taken_); }
 
-    void give_back(std::size_t count = 1) {
+    void release(std::size_t count = 1) {
         for (; count > 0; --count) {
-            pool_.give_back(taken_.back());
+            pool_.release(taken_.back());
             taken_.pop_back();
         }
     }
@@ -37,7 +37,7 @@ TEST_F(SegmentPoolTest, ALargeRequestIsServedAlthoughSmallOnesComeWithEverySegme
     EXPECT_FALSE(take(4));
     std::size_t small = 0, large = 0;
     for (int freed = 0; freed < 5; ++freed) {
-        give_back();
+        release();
         if (take(1)) ++small;
         if (take(4)) ++large;
         clock_.advance(SegmentPool::wish_lifetime / 2);
@@ -50,24 +50,24 @@ TEST_F(SegmentPoolTest, ASmallRequestIsServedAlthoughLargerOnesCome) {
     ASSERT_TRUE(take(8));
     EXPECT_FALSE(take(2));
     EXPECT_FALSE(take(3));
-    give_back(4);
+    release(4);
     EXPECT_FALSE(take(3));  // it would leave one
     EXPECT_TRUE(take(2));
     EXPECT_FALSE(take(3));
-    give_back();
+    release();
     EXPECT_TRUE(take(3));
 }
 
 TEST_F(SegmentPoolTest, MoreThanTheEarlierOnesWishForIsForEverybody) {
     ASSERT_TRUE(take(6));
     EXPECT_FALSE(take(4));
-    give_back(3);
+    release(3);
     EXPECT_TRUE(take(1));
     EXPECT_FALSE(take(1));
     EXPECT_TRUE(take(4));
 }
 
-TEST_F(SegmentPoolTest, WhoDoesNotComeAgainIsForgotten) {
+TEST_F(SegmentPoolTest, ARequestThatDoesNotComeAgainIsForgotten) {
     ASSERT_TRUE(take(4));
     EXPECT_FALSE(take(8));
     clock_.advance(SegmentPool::wish_lifetime - 1ms);
@@ -76,21 +76,21 @@ TEST_F(SegmentPoolTest, WhoDoesNotComeAgainIsForgotten) {
     EXPECT_TRUE(take(1));
 }
 
-TEST_F(SegmentPoolTest, WhoWasRefusedIsToldOnceWhenToAskAgain) {
-    int told = 0;
-    pool_.on_freed([&] { ++told; });
+TEST_F(SegmentPoolTest, ARefusedRequestIsNotifiedOnceWhenItMayComeAgain) {
+    int calls = 0;
+    pool_.on_freed([&] { ++calls; });
     pool_.wake_refused();
     ASSERT_TRUE(take(8));
-    give_back();
-    EXPECT_EQ(told, 0);  // nobody was refused
+    release();
+    EXPECT_EQ(calls, 0);  // no request was refused
     EXPECT_FALSE(take(2));
-    give_back();
-    EXPECT_EQ(told, 1);
-    give_back();
-    EXPECT_EQ(told, 1);
+    release();
+    EXPECT_EQ(calls, 1);
+    release();
+    EXPECT_EQ(calls, 1);
     EXPECT_FALSE(take(2) && take(2));
     pool_.wake_refused();
-    EXPECT_EQ(told, 2);
+    EXPECT_EQ(calls, 2);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every way in which an event is settled, without a file, a disk or a thread.
-#include "accounts/settlement.hpp"
+#include "settlement/settlement.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 namespace weir::recorder {
 namespace {
 
-using Said = std::vector<std::string>;
+using Lines = std::vector<std::string>;
 constexpr std::uint64_t id_of_sequence = 1000;  // the event of sequence n has this global id and n
 constexpr std::array<std::uint16_t, 2> both{0, 1};
 
@@ -63,7 +63,7 @@ protected:
     void durable(const PlacedCopy& copy) { settlement_.durable({&copy, 1}); }
     void lost(const PlacedCopy& copy) { settlement_.lost({&copy, 1}); }
     /// As a sync round does.
-    Said after_commit() {
+    Lines after_commit() {
         auto round = settlement_.held().take();
         settlement_.answer(round);
         return answers_.take();
@@ -80,9 +80,9 @@ TEST_F(SettlementTest, AnEventIsAcknowledgedWhenItsLastCopyIsDurable) {
     const auto copies = take(1);
     EXPECT_EQ(physics_.counts().in_hand(), 1U);
     durable(copies[1]);
-    EXPECT_EQ(answers_.take(), Said{});
+    EXPECT_EQ(answers_.take(), Lines{});
     durable(copies[0]);
-    EXPECT_EQ(answers_.take(), Said{"acknowledged 1/1"});
+    EXPECT_EQ(answers_.take(), Lines{"acknowledged 1/1"});
     EXPECT_EQ(physics_.counts().stored, 1U);
     EXPECT_EQ(physics_.counts().in_hand(), 0U);
     EXPECT_EQ(settlement_.take_changed_marks().size(), 1U);
@@ -92,9 +92,9 @@ TEST_F(SettlementTest, AnEventIsAcknowledgedWhenItsLastCopyIsDurable) {
 TEST_F(SettlementTest, AnEventIsNotAcknowledgedWhileItIsBeingTaken) {
     const auto taking = begin(1).value();
     for (const auto copy : both) durable(place(taking, copy));
-    EXPECT_EQ(answers_.take(), Said{});
+    EXPECT_EQ(answers_.take(), Lines{});
     end(taking);
-    EXPECT_EQ(answers_.take(), Said{"acknowledged 1/1"});
+    EXPECT_EQ(answers_.take(), Lines{"acknowledged 1/1"});
 }
 
 TEST_F(SettlementTest, AnEventWithALateCopyIsAcknowledgedWhenThatIsCountedForGood) {
@@ -103,9 +103,9 @@ TEST_F(SettlementTest, AnEventWithALateCopyIsAcknowledgedWhenThatIsCountedForGoo
     settlement_.late(express_, *taking.state.ticket, 1);
     end(taking);
     durable(copy);
-    EXPECT_EQ(answers_.take(), Said{});
+    EXPECT_EQ(answers_.take(), Lines{});
     EXPECT_TRUE(settlement_.held().due());
-    EXPECT_EQ(after_commit(), Said{"acknowledged 1/1"});
+    EXPECT_EQ(after_commit(), Lines{"acknowledged 1/1"});
     EXPECT_EQ(settlement_.counted(express_)[wire::index(wire::RejectReason::late)], 1U);
 }
 
@@ -113,8 +113,8 @@ TEST_F(SettlementTest, AnEventWhoseCopiesAreAllLateIsRejectedWhenThatIsCountedFo
     const auto taking = begin(1).value();
     for (const auto copy : both) settlement_.late(*ledgers_[copy], *taking.state.ticket, copy);
     end(taking);
-    EXPECT_EQ(answers_.take(), Said{});
-    EXPECT_EQ(after_commit(), Said{"rejected 1/1: late"});
+    EXPECT_EQ(answers_.take(), Lines{});
+    EXPECT_EQ(after_commit(), Lines{"rejected 1/1: late"});
     EXPECT_EQ(physics_.counts().in_hand(), 0U);
     EXPECT_TRUE(settlement_.take_changed_marks().empty());
 }
@@ -123,15 +123,15 @@ TEST_F(SettlementTest, OfAnEventThatIsReturnedOnlyWhatIsMissingIsStoredWhenItCom
     const auto copies = take(1);
     durable(copies[0]);
     lost(copies[1]);
-    EXPECT_EQ(answers_.take(), Said{"returned 1/1"});
-    EXPECT_EQ(express_.counts().given_back, 1U);
+    EXPECT_EQ(answers_.take(), Lines{"returned 1/1"});
+    EXPECT_EQ(express_.counts().returned, 1U);
     const auto again = begin(1).value();
     EXPECT_FALSE(again.needs(0));
     EXPECT_TRUE(again.needs(1));
     const auto copy = place(again, 1);
     end(again);
     durable(copy);
-    EXPECT_EQ(answers_.take(), Said{"acknowledged 1/1"});
+    EXPECT_EQ(answers_.take(), Lines{"acknowledged 1/1"});
     EXPECT_EQ(physics_.counts().received, 1U);
     EXPECT_EQ(express_.counts().received, 2U);
 }
@@ -142,29 +142,29 @@ TEST_F(SettlementTest, AnEventThatFoundNoMemoryGoesOnWhereItStopped) {
     taking.state.taken |= 1;
     settlement_.stop(std::move(taking));
     durable(first);
-    EXPECT_EQ(answers_.take(), Said{});  // the other copy is missing
+    EXPECT_EQ(answers_.take(), Lines{});  // the other copy is missing
     const auto again = begin(1).value();
     EXPECT_EQ(again.state.ticket, first.ticket);
     EXPECT_FALSE(again.needs(0));
     const auto second = place(again, 1);
     end(again);
     durable(second);
-    EXPECT_EQ(answers_.take(), Said{"acknowledged 1/1"});
+    EXPECT_EQ(answers_.take(), Lines{"acknowledged 1/1"});
 }
 
 TEST_F(SettlementTest, ARejectionIsAnsweredWhenItIsCountedForGood) {
     auto incoming = event(1);
     const std::array<Ledger*, 2> ledgers{&physics_, &settlement_.unplaced()};
     settlement_.reject(incoming, ledgers, wire::RejectReason::malformed_event, "why");
-    EXPECT_EQ(answers_.take(), Said{});
+    EXPECT_EQ(answers_.take(), Lines{});
     EXPECT_EQ(settlement_.last_rejected(), id_of_sequence + 1);
     EXPECT_EQ(physics_.counts().rejected_total(), 1U);
     EXPECT_EQ(settlement_.unplaced().counts().rejected_total(), 1U);
     auto round = settlement_.held().take();
     EXPECT_EQ(round.counts.size(), 2U);
-    settlement_.held().put_back(std::move(round));  // its journal could not be written
-    EXPECT_EQ(answers_.take(), Said{});
-    EXPECT_EQ(after_commit(), Said{std::string("rejected 1/1: ") + wire::name(wire::RejectReason::malformed_event)});
+    settlement_.held().not_written(std::move(round));  // its journal could not be written
+    EXPECT_EQ(answers_.take(), Lines{});
+    EXPECT_EQ(after_commit(), Lines{std::string("rejected 1/1: ") + wire::name(wire::RejectReason::malformed_event)});
 }
 
 TEST_F(SettlementTest, AnEventWithoutStreamsIsCountedForGoodAsOneCopy) {
@@ -179,9 +179,9 @@ TEST_F(SettlementTest, WhatTheReceiverDropsIsLetGoWhenItIsCountedForGood) {
     delivery::CreditHold credit;
     settlement_.dropped({delivery::SessionId{1}, Sequence{3}}, GlobalEventId{8}, ledgers_,
                         wire::RejectReason::duplicate, credit);
-    EXPECT_EQ(answers_.take(), Said{});
+    EXPECT_EQ(answers_.take(), Lines{});
     EXPECT_EQ(settlement_.last_rejected(), 0U);  // duplicates are nothing to report
-    EXPECT_EQ(after_commit(), Said{"let go 1/3"});
+    EXPECT_EQ(after_commit(), Lines{"let go 1/3"});
     EXPECT_EQ(physics_.counts().rejected[wire::index(wire::RejectReason::duplicate)], 1U);
 }
 
@@ -189,12 +189,12 @@ TEST_F(SettlementTest, TooManyCopiesInHandHoldUpTheNextEventUntilOneIsSettled) {
     const auto first = take(1), second = take(2);
     EXPECT_FALSE(settlement_.has_room());
     durable(first[0]);
-    EXPECT_EQ(answers_.take(), Said{"retry"});
+    EXPECT_EQ(answers_.take(), Lines{"retry"});
     EXPECT_TRUE(settlement_.has_room());
     durable(first[1]);
-    EXPECT_EQ(answers_.take(), Said{"acknowledged 1/1"});  // nobody waits
+    EXPECT_EQ(answers_.take(), Lines{"acknowledged 1/1"});  // no event waits
     for (const auto& copy : second) lost(copy);
-    EXPECT_EQ(answers_.take(), Said{"returned 1/2"});
+    EXPECT_EQ(answers_.take(), Lines{"returned 1/2"});
 }
 
 TEST_F(SettlementTest, WhatIsRestoredIsStoredAlready) {
@@ -212,12 +212,12 @@ protected:
 TEST_F(UniqueSettlementTest, ADuplicateWaitsUntilTheEventIsDurableAndIsRejectedThen) {
     const auto copies = take(1, 1);
     EXPECT_FALSE(begin(1, 2).has_value());
-    EXPECT_EQ(after_commit(), Said{});
+    EXPECT_EQ(after_commit(), Lines{});
     for (const auto& copy : copies) durable(copy);
-    EXPECT_EQ(answers_.take(), Said{"acknowledged 1/1"});
-    EXPECT_EQ(after_commit(), Said{"rejected 2/1: duplicate"});
+    EXPECT_EQ(answers_.take(), Lines{"acknowledged 1/1"});
+    EXPECT_EQ(after_commit(), Lines{"rejected 2/1: duplicate"});
     EXPECT_FALSE(begin(1, 2).has_value());  // and one that comes afterwards at once
-    EXPECT_EQ(after_commit(), Said{"rejected 2/1: duplicate"});
+    EXPECT_EQ(after_commit(), Lines{"rejected 2/1: duplicate"});
     EXPECT_EQ(physics_.counts().stored, 1U);
     EXPECT_EQ(physics_.counts().in_hand(), 0U);
 }
@@ -227,13 +227,13 @@ TEST_F(UniqueSettlementTest, ADuplicateOfAnEventThatIsReturnedIsReturnedTooAndTh
     EXPECT_FALSE(begin(1, 2).has_value());
     durable(copies[0]);
     lost(copies[1]);
-    EXPECT_EQ(answers_.take(), (Said{"returned 2/1", "returned 1/1"}));
+    EXPECT_EQ(answers_.take(), (Lines{"returned 2/1", "returned 1/1"}));
     const auto again = begin(1, 2).value();
     EXPECT_FALSE(again.needs(0));
     const auto copy = place(again, 1);
     end(again);
     durable(copy);
-    EXPECT_EQ(answers_.take(), Said{"acknowledged 2/1"});
+    EXPECT_EQ(answers_.take(), Lines{"acknowledged 2/1"});
 }
 
 TEST_F(UniqueSettlementTest, ADuplicateGoesOnWithAnEventThatStopped) {
@@ -247,7 +247,7 @@ TEST_F(UniqueSettlementTest, ADuplicateGoesOnWithAnEventThatStopped) {
     end(duplicate);
     durable(first);
     durable(second);
-    EXPECT_EQ(answers_.take(), Said{"acknowledged 2/1"});
+    EXPECT_EQ(answers_.take(), Lines{"acknowledged 2/1"});
 }
 
 }  // namespace

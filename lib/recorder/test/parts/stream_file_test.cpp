@@ -68,7 +68,7 @@ TEST_F(StreamFileTest, AFileThatEndsOnTheBoundaryOfABlockIsDurableThoughThePoolI
         EXPECT_EQ(durable.size(), 1U);
         EXPECT_EQ(file->durable().size, closed->size);
     }
-    for (auto* segment : taken) pool_.give_back(segment);
+    for (auto* segment : taken) pool_.release(segment);
 }
 
 TEST_F(StreamFileTest, TheLongestStartIsWrittenWhole) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ids of the events of a run: what is taken, what is a duplicate, who waits for whom.
-#include "accounts/unique_events.hpp"
+#include "settlement/unique_events.hpp"
 
 #include <gtest/gtest.h>
 
@@ -65,7 +65,7 @@ TEST(UniqueEvents, AnyCourseOfEventsIsAsWithPlainSets) {
     }
 }
 
-TEST(UniqueEvents, NobodyCanWaitForWhatIsNotInHand) {
+TEST(UniqueEvents, ADuplicateCannotWaitForWhatIsNotInHand) {
     UniqueEvents events(64_KiB);
     EXPECT_FALSE(events.wait(id(1), streams, {}));
     EXPECT_EQ(take(events, 1), Found::nothing);
@@ -73,7 +73,7 @@ TEST(UniqueEvents, NobodyCanWaitForWhatIsNotInHand) {
     EXPECT_FALSE(events.wait(id(1), streams, {}));
 }
 
-TEST(UniqueEvents, WhoeverComesFirstGoesOnWithAnEventThatHasStopped) {
+TEST(UniqueEvents, TheFirstToComeGoesOnWithAnEventThatHasStopped) {
     UniqueEvents events(64_KiB);
     ASSERT_EQ(take(events, 5), Found::nothing);
     ASSERT_TRUE(events.wait(id(5), streams, {7, Sequence{9}, {}}));
@@ -93,7 +93,7 @@ TEST(UniqueEvents, WhoeverComesFirstGoesOnWithAnEventThatHasStopped) {
     EXPECT_EQ(take(events, 5), Found::durable);
 }
 
-TEST(UniqueEvents, WhatIsThereOfALostEventIsSaidWhenItComesAgain) {
+TEST(UniqueEvents, WhatIsThereOfALostEventIsKnownWhenItComesAgain) {
     UniqueEvents events(64_KiB);
     ASSERT_EQ(take(events, 0), Found::nothing);
     EXPECT_TRUE(events.lost(id(0), UniqueEvents::Left{{2, nullptr, true}, streams}).empty());
@@ -183,7 +183,7 @@ TEST(UniqueEvents, OnlyChunksThatHaveChangedAreMarkedAgain) {
     EXPECT_EQ(chunks(recovery::marks_of_events(holdings, RunNumber{17}, "weir")),
               (std::set<std::string>{"000000000000", "000000000003", "000000000004", "000000000005", "000000000006"}));
     events.restore(std::move(holdings));
-    EXPECT_EQ(events.take_changed(RunNumber{17}, "weir").size(), 5U);  // and chunk 0, which says that the ids are kept
+    EXPECT_EQ(events.take_changed(RunNumber{17}, "weir").size(), 5U);  // and chunk 0, which marks that the ids are kept
     EXPECT_TRUE(events.take_changed(RunNumber{17}, "weir").empty());
     for (const auto n : {500'000UL, 500'001UL, 1'000'000UL}) ASSERT_EQ(take(events, n), Found::nothing);
     EXPECT_TRUE(events.take_changed(RunNumber{17}, "weir").empty());

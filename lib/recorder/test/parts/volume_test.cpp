@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A volume alone, without its thread, so that rounds come when the test asks for one: what happens while it is in the
+// A volume alone, without its thread, so that a round comes when the test calls for it: what happens while it is in the
 // middle of a call.
 #include "volume/volume.hpp"
 
@@ -78,7 +78,7 @@ protected:
         std::ranges::sort(endings);
         return endings;
     }
-    /// The alarms that say so.
+    /// The alarms of interference with files.
     std::vector<std::string> interfered() {
         const std::scoped_lock lock(mutex_);
         EXPECT_EQ(reports_.interference().count, interfered_.size());
@@ -159,7 +159,7 @@ TEST_F(VolumeTest, AVolumeThatFailedIsTriedAgainAfterTwiceTheTimeUntilItCanBeUse
     volume_->step(time_.now());
     disk_.clear();
     ASSERT_EQ(volume_->state(), VolumeState::failed);
-    EXPECT_EQ(ledger_.counts().given_back, 1U);
+    EXPECT_EQ(ledger_.counts().returned, 1U);
     volume_->leave(file->opened().guid);
     recovery_works_ = false;
     const auto recoveries_after = [&](std::chrono::milliseconds time) {
@@ -246,7 +246,7 @@ TEST_F(VolumeTest, NothingOfAFileThatFailedBeforeItHeldAnythingTakesSpaceWhileTh
     const auto file = create("b").value();
     put_event(*file);
     EXPECT_TRUE(volume_->sync_now().has_value());
-    ASSERT_TRUE(file->given_up());
+    ASSERT_TRUE(file->abandoned());
     int closed = 0;
     disk_.before(Call::close, "b.index.writing", [&] { ++closed; });
     const auto gone = volume_->close_up(file, false);

@@ -41,11 +41,11 @@ protected:
         }
         ASSERT_TRUE(storm.balanced());
         ASSERT_TRUE(storm.stop_recorder());
-        EXPECT_EQ(sender.told().acknowledged.size(), 12U);
+        EXPECT_EQ(sender.answers().acknowledged.size(), 12U);
         ASSERT_TRUE(storm.nothing_lost());
     }
 
-    /// `arm` sets the nth fault; `met` says whether it came.
+    /// `arm` sets the nth fault; `met` is whether it came.
     static std::uint64_t until_it_passes(const auto& arm, const auto& met, std::uint64_t step = 1,
                                          std::uint64_t first = 1) {
         std::uint64_t n = first;

@@ -38,7 +38,8 @@ public:
         storm_.options.memory = 256_KiB;  // 32 blocks
         storm_.options.file_events_max = 1;
         storm_.options.files_closing_max = static_cast<std::uint32_t>(1 + crowd_() % 40);
-        say(fmt::format("small memory, a file for each event, {} wait to be closed", storm_.options.files_closing_max));
+        note(
+            fmt::format("small memory, a file for each event, {} wait to be closed", storm_.options.files_closing_max));
     }
 
     void run() {
@@ -47,17 +48,17 @@ public:
         if (below(2) == 0) {
             storm_.network =
                 std::make_unique<testing::BadNetwork>(storm_.options.receiver.listen, random_(), 1 + below(2000));
-            say("a bad network");
+            note("a bad network");
         }
         for (auto n = 1 + below(2); n > 0; --n) storm_.open(storm_.add_sender());
         for (auto n = 3 + below(7); n > 0 && !::testing::Test::HasFailure(); --n) act();
         if (::testing::Test::HasFailure()) return;
-        say("settle, stop");
+        note("settle, stop");
         ASSERT_TRUE(storm_.settle());
         ASSERT_TRUE(storm_.balanced());
         for (const auto& sender : storm_.senders) {
             if (!sender->running()) continue;
-            EXPECT_TRUE(sender->told().unanswered.empty());
+            EXPECT_TRUE(sender->answers().unanswered.empty());
         }
         ASSERT_TRUE(storm_.stop_recorder());
         ASSERT_TRUE(storm_.nothing_lost());
@@ -65,13 +66,13 @@ public:
 
     [[nodiscard]] std::string story() const {
         std::string text = story_;
-        for (const auto& report : storm_.reports) text += "  it said: " + report + '\n';
+        for (const auto& report : storm_.reports) text += "  it reported: " + report + '\n';
         return text;
     }
 
 private:
     std::uint64_t below(std::uint64_t bound) { return random_() % bound; }
-    void say(std::string what) { story_ += "  " + std::move(what) + '\n'; }
+    void note(std::string what) { story_ += "  " + std::move(what) + '\n'; }
 
     void act() {
         if (damage_() % 10 == 0) recorder_is_killed();
@@ -91,7 +92,7 @@ private:
         if (!sender.running()) return;
         auto n = 1 + below(5);
         if (crowded_ && crowd_() % 2 == 0) n += crowd_() % 40;
-        say(fmt::format("{} events from {}", n, next_id_));
+        note(fmt::format("{} events from {}", n, next_id_));
         if (storm_.options.unique_events && duplicates_() % 2 == 0) send_duplicates(sender);
         for (; n > 0; --n) {
             StormEvent event{next_id_++, 8 + below(below(8) == 0 ? 9000 : 400), {}};
@@ -108,13 +109,13 @@ private:
     void send_duplicates(StormSender& sender) {
         const auto sent = storm_.senders[duplicates_() % storm_.senders.size()]->sent();
         for (auto n = std::min<std::size_t>(sent.size(), 1 + duplicates_() % 6); n > 0; --n) {
-            say(fmt::format("a duplicate of event {}", sent[sent.size() - n].id));
+            note(fmt::format("a duplicate of event {}", sent[sent.size() - n].id));
             sender.send(sent[sent.size() - n]);
         }
     }
 
     void settle() {
-        say("settle");
+        note("settle");
         ASSERT_TRUE(storm_.settle());
         ASSERT_TRUE(storm_.balanced());
         if (damage_() % 2 == 0) storm_.copy_journals();
@@ -129,26 +130,26 @@ private:
         storm_.kept = any_kept();
         storm_.seed = random_();
         const auto n = 1 + below(40);
-        say(fmt::format("power fails in {} changes, kept {}", n, static_cast<int>(storm_.kept)));
+        note(fmt::format("power fails in {} changes, kept {}", n, static_cast<int>(storm_.kept)));
         storm_.disk.crash_at(n);
     }
 
     void power_fails_now() {
         const auto kept = any_kept();
         const auto seed = random_();
-        say(fmt::format("power fails now, kept {}", static_cast<int>(kept)));
+        note(fmt::format("power fails now, kept {}", static_cast<int>(kept)));
         storm_.crash_recorder(kept, seed);
         ASSERT_TRUE(storm_.restart_recorder());
     }
 
     void recorder_is_killed() {
-        say("the recorder is killed");
+        note("the recorder is killed");
         storm_.kill_recorder();
         // The index, which the kernel has whole, names all that was acknowledged: so whatever becomes of a journal, the
         // oracle is the same as without.
         if (damage_() % 2 == 0) {
             const auto what = storm_.damage_journal(damage_);
-            if (!what.empty()) say("and " + what);
+            if (!what.empty()) note("and " + what);
         }
         ASSERT_TRUE(storm_.restart_recorder());
     }
@@ -158,14 +159,14 @@ private:
                                    Call::open,   Call::close,  Call::rename_new, Call::ftruncate, Call::unlink};
         if (below(4) == 0) {
             const auto bytes = below(6000);
-            say(fmt::format("room for {} bytes", bytes));
+            note(fmt::format("room for {} bytes", bytes));
             storm_.faults.limit_space(bytes);
             return;
         }
         testing::Fault fault{.call = calls[below(calls.size())], .nth = 1 + below(12), .from_then_on = below(4) == 0};
         if (fault.call == Call::pwrite && below(3) == 0) fault.error = 0;
-        say(fmt::format("call {} fails at {}, error {}{}", static_cast<int>(fault.call), fault.nth, fault.error,
-                        fault.from_then_on ? " and from then on" : ""));
+        note(fmt::format("call {} fails at {}, error {}{}", static_cast<int>(fault.call), fault.nth, fault.error,
+                         fault.from_then_on ? " and from then on" : ""));
         storm_.faults.set(fault);
     }
 
@@ -174,10 +175,10 @@ private:
         if (!sender.running()) return;
         sender.kill();
         if (below(4) == 0 && storm_.senders.size() < 4) {
-            say("a sender dies for good, another one comes");
+            note("a sender dies for good, another one comes");
             return storm_.open(storm_.add_sender());
         }
-        say("a sender dies and sends again what it was not told of");
+        note("a sender dies and sends again what was not answered");
         storm_.open(sender);
         sender.replay();
     }
@@ -186,8 +187,8 @@ private:
         const auto way = below(2) == 0 ? testing::BadNetwork::Way::there : testing::BadNetwork::Way::back;
         const auto behind = 1 + below(below(2) == 0 ? 100 : 3000);
         if (!storm_.network) return;
-        say(fmt::format("a connection is cut behind {} bytes {}", behind,
-                        way == testing::BadNetwork::Way::there ? "there" : "back"));
+        note(fmt::format("a connection is cut behind {} bytes {}", behind,
+                         way == testing::BadNetwork::Way::there ? "there" : "back"));
         storm_.network->cut(way, behind);
     }
 

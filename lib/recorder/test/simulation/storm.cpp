@@ -102,19 +102,19 @@ bool StormSender::flush(std::chrono::milliseconds timeout) {
     return done.value_or(true);
 }
 
-StormSender::Told StormSender::told() const {
+StormSender::Answers StormSender::answers() const {
     const std::scoped_lock lock(mutex_);
-    Told told;
+    Answers answers;
     for (std::size_t i = 0; i < events_.size(); ++i) {
         const auto answer = final_.find(i + 1);
         const bool twice = answer != final_.end() && answer->second == wire::RejectReason::duplicate;
-        auto& to = answer == final_.end() ? told.unanswered
-                   : !answer->second      ? told.acknowledged
-                   : twice                ? told.duplicate
-                                          : told.rejected;
+        auto& to = answer == final_.end() ? answers.unanswered
+                   : !answer->second      ? answers.acknowledged
+                   : twice                ? answers.duplicate
+                                          : answers.rejected;
         to.emplace(events_[i].id, events_[i]);
     }
-    return told;
+    return answers;
 }
 
 Storm::Storm() {
@@ -222,7 +222,7 @@ void Storm::crash_recorder(testing::Kept what, std::uint64_t how) {
     disk.crash();
     recorder.reset();
     disk.restore(what, how);
-    put_back_catalogue();
+    restore_catalogue();
 }
 
 void Storm::keep_catalogue() {
@@ -240,7 +240,7 @@ void Storm::keep_catalogue() {
     } while (kept_catalogue_["-wal"].substr(0, header) != before);
 }
 
-void Storm::put_back_catalogue() {
+void Storm::restore_catalogue() {
     const auto path = catalogue::catalogue_path(directory_).native();
     for (const char* ending : {"", "-wal", "-shm"}) std::filesystem::remove(path + ending);
     for (const auto& [ending, content] : kept_catalogue_) {
@@ -275,10 +275,10 @@ AssertionResult Storm::settle() {
     const auto all_final = [this] {
         return std::ranges::all_of(senders, [this](const auto& sender) {
             return !sender->running() ||
-                   (sender->flush(faults.fired() ? 3ms : 20ms) && sender->told().unanswered.empty());
+                   (sender->flush(faults.fired() ? 3ms : 20ms) && sender->answers().unanswered.empty());
         });
     };
-    // Also when nobody waits any more: what a dead sender has sent is in hand, and the last answer is heard a moment
+    // Also when no sender waits any more: what a dead sender has sent is in hand, and the last answer arrives a moment
     // before it is counted.
     const auto in_hand = [this] {
         const auto summary = recorder->summary();
@@ -297,7 +297,7 @@ AssertionResult Storm::settle() {
                        << sender->stats().held << " events have no answer; " << sender->stats().last_problem;
         }
         return AssertionFailure() << recorder->summary().copies_in_hand
-                                  << " copies are in hand, or an answer was not told";
+                                  << " copies are in hand, or an answer was not received";
     }
     return AssertionSuccess();
 }
@@ -309,16 +309,16 @@ AssertionResult Storm::balanced() const {
             return AssertionFailure() << stream.name << ": " << stream.copies.received << " received";
     }
     const auto& r = summary.receiver;
-    std::uint64_t refused = 0, refused_here = 0;
-    for (const auto n : r.rejected_by_sink) refused += n;
-    for (const auto n : r.rejected_here) refused_here += n;
+    std::uint64_t rejected = 0, rejected_here = 0;
+    for (const auto n : r.rejected_by_sink) rejected += n;
+    for (const auto n : r.rejected_here) rejected_here += n;
     // In good weather the ledger has every copy that came; else some events came in parts, or twice.
-    if (!recorder->continued() && !faults.fired() && r.duplicates + refused_here + r.returned == 0 &&
+    if (!recorder->continued() && !faults.fired() && r.duplicates + rejected_here + r.returned == 0 &&
         summary.copies_received != r.copies)
         return AssertionFailure() << r.copies << " copies came, the ledger has " << summary.copies_received;
-    if (r.in_hand == 0 && r.passed_on == r.acknowledged + refused + r.returned) return AssertionSuccess();
-    return AssertionFailure() << r.passed_on << " events passed on, " << r.acknowledged << " acknowledged, " << refused
-                              << " rejected, " << r.returned << " given back, " << r.in_hand << " in hand";
+    if (r.in_hand == 0 && r.passed_on == r.acknowledged + rejected + r.returned) return AssertionSuccess();
+    return AssertionFailure() << r.passed_on << " events passed on, " << r.acknowledged << " acknowledged, " << rejected
+                              << " rejected, " << r.returned << " returned, " << r.in_hand << " in hand";
 }
 
 AssertionResult Storm::nothing_lost() const {
@@ -331,12 +331,12 @@ AssertionResult Storm::nothing_lost() const {
     std::map<std::string, std::map<std::uint64_t, int>> stored;  // stream, id: copies
     std::map<std::string, std::uint64_t> copies;
     std::set<std::string> names;
-    std::string places;  // of all copies, for whoever has to find out
+    std::string places;  // of all copies, for a failure's message
     for (const auto& row : *rows) {
         if (row.file_state != catalogue::FileState::closed)
             return AssertionFailure() << row.name << " is not closed in the catalogue";
         const auto path = std::filesystem::path(row.volume) / row.name;
-        // With a damaged journal nobody can say that a file which is gone held nothing. This one says so: `stored`,
+        // With a damaged journal nothing proves that a file which is gone held nothing. This one does: `stored`,
         // below.
         if (row.file_health == catalogue::FileHealth::quarantined && row.bytes == 0 && !std::filesystem::exists(path))
             continue;
@@ -372,10 +372,10 @@ AssertionResult Storm::nothing_lost() const {
             return AssertionFailure() << name << " is left over";
     }
 
-    std::vector<StormSender::Told> all_told;
-    for (const auto& sender : senders) all_told.push_back(sender->told());
-    for (const auto& told : all_told) {
-        for (const auto& [id, event] : told.duplicate) {
+    std::vector<StormSender::Answers> all_answers;
+    for (const auto& sender : senders) all_answers.push_back(sender->answers());
+    for (const auto& answers : all_answers) {
+        for (const auto& [id, event] : answers.duplicate) {
             for (const auto& tag : event.tags) {
                 if (const auto n = stored[stream_key(tag)][id]; n != 1)
                     return AssertionFailure() << "event " << id << ", a duplicate, is stored " << n << " times in "
@@ -383,8 +383,8 @@ AssertionResult Storm::nothing_lost() const {
             }
         }
     }
-    for (const auto& told : all_told) {
-        for (const auto& [id, event] : told.acknowledged) {
+    for (const auto& answers : all_answers) {
+        for (const auto& [id, event] : answers.acknowledged) {
             for (const auto& tag : event.tags) {
                 const auto n = stored[stream_key(tag)][id];
                 if (n != 1)
@@ -394,8 +394,8 @@ AssertionResult Storm::nothing_lost() const {
             }
         }
     }
-    for (const auto& told : all_told) {
-        for (const auto& [id, event] : told.unanswered) {
+    for (const auto& answers : all_answers) {
+        for (const auto& [id, event] : answers.unanswered) {
             for (const auto& tag : event.tags) {
                 if (const auto n = stored[stream_key(tag)][id]; n > 1)
                     return AssertionFailure()
@@ -404,17 +404,17 @@ AssertionResult Storm::nothing_lost() const {
             }
         }
     }
-    for (const auto& told : all_told) {
-        for (const auto& [id, event] : told.rejected) {
+    for (const auto& answers : all_answers) {
+        for (const auto& [id, event] : answers.rejected) {
             for (const auto& tag : event.tags) {
                 if (stored[stream_key(tag)].contains(id))
                     return AssertionFailure() << "rejected event " << id << " is stored";
             }
         }
     }
-    // Recovery may have kept an event that nobody was told of: then all who send it hear that it is a duplicate.
-    for (const auto& told : all_told) {
-        for (const auto& [id, event] : told.duplicate) {
+    // Recovery may have kept an event that was never acknowledged: then all who send it get the answer "duplicate".
+    for (const auto& answers : all_answers) {
+        for (const auto& [id, event] : answers.duplicate) {
             for (const auto& tag : event.tags) stored[stream_key(tag)].erase(id);
         }
     }
@@ -431,7 +431,7 @@ AssertionResult Storm::nothing_lost() const {
         for (const auto& [reason, n] : row.rejected) rejected += n;
         const auto stream = row.stream_type + "_" + row.stream_name;
         if (row.received != row.stored + rejected || row.stored != copies[stream])
-            return AssertionFailure() << "the ledger of " << stream << " says " << row.received << " received, "
+            return AssertionFailure() << "the ledger of " << stream << " has " << row.received << " received, "
                                       << row.stored << " stored, " << rejected << " rejected; its files hold "
                                       << copies[stream];
         copies.erase(stream);

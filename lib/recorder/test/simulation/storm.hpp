@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A recorder and its senders in bad weather: a disk that fails or loses power, processes that end without
 // a word. It keeps the books that the recorder is held against: which event was handed over, to which streams,
-// and what its sender was told of it.
+// and the answer that its sender got.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ namespace weir::recorder {
 
 using testing::sanitized;
 
-/// The bytes of an event: they say which one it is, and nothing else has them.
+/// The bytes of an event: they identify it, and nothing else has them.
 [[nodiscard]] std::vector<std::byte> storm_payload(std::uint64_t id, std::size_t size);
 
 struct StormEvent {
@@ -37,7 +37,7 @@ struct StormEvent {
     std::vector<StreamTag> tags;
 };
 
-/// One sender process: numbers its events from 1. What it was told outlives it.
+/// One sender process: numbers its events from 1. Its answers outlive it.
 class StormSender {
 public:
     StormSender(std::string name, std::uint64_t incarnation) : name_(std::move(name)), incarnation_(incarnation) {}
@@ -45,16 +45,16 @@ public:
     /// A process begins, or begins again: it goes on after the events whose end it knows, in the same session.
     void open(std::uint16_t port, const std::string& host, RunNumber run);
     void send(const StormEvent& event);
-    /// Sends again, in order and with the same sequences, what an earlier process has not heard the end of.
+    /// Sends again, in order and with the same sequences, what has no final answer from an earlier process.
     void replay();
     [[nodiscard]] bool flush(std::chrono::milliseconds timeout);
     void kill() { sender_.reset(); }
     [[nodiscard]] bool running() const { return sender_ != nullptr; }
 
-    struct Told {
+    struct Answers {
         std::map<std::uint64_t, StormEvent> acknowledged, duplicate, rejected, unanswered;  // by id
     };
-    [[nodiscard]] Told told() const;
+    [[nodiscard]] Answers answers() const;
     [[nodiscard]] const std::vector<StormEvent>& sent() const { return events_; }
     [[nodiscard]] delivery::SenderStats stats() const { return sender_->stats(); }
 
@@ -82,8 +82,8 @@ public:
     /// Nothing of this process of the recorder is left, the kernel goes on: all that was written is there.
     void kill_recorder() { crash_recorder(testing::Kept::everything, 0); }
 
-    /// Between two recorders: something happens to one of the journals that the first has left. Says what; empty: there
-    /// was none.
+    /// Between two recorders: something happens to one of the journals that the first has left. Returns what; empty:
+    /// there was none.
     [[nodiscard]] std::string damage_journal(std::mt19937_64& random);
     /// Takes copies of the journals as they are now; one of these may be put in the place of a later one.
     void copy_journals();
@@ -95,15 +95,15 @@ public:
     /// A process of the sender begins; it reaches the recorder through `network`, when there is one.
     void open(StormSender& sender);
     /// Waits until every event of all senders is final and nothing is in hand; repairs what failed, and brings back a
-    /// recorder that gave up.
-    /// Says what is missing when that does not happen.
+    /// recorder that has stopped with an error.
+    /// Returns what is missing when that does not happen.
     [[nodiscard]] ::testing::AssertionResult settle();
 
     /// At a quiet point, after settle(): received = stored + rejected in every stream.
     [[nodiscard]] ::testing::AssertionResult balanced() const;
     /// After stop: what is stored is what was promised, once per tag and bit by bit; the files are good;
-    /// the ledger of the catalogue says what the files say. An unanswered event may be there or not, once. With unique
-    /// events several senders may have sent it, and one that was told "duplicate" can rely on it.
+    /// the ledger of the catalogue agrees with the files. An unanswered event may be there or not, once. With unique
+    /// events several senders may have sent it, and one that got the answer "duplicate" can rely on it.
     [[nodiscard]] ::testing::AssertionResult nothing_lost() const;
 
     RecorderOptions options;
@@ -122,12 +122,12 @@ public:
 
 private:
     /// The catalogue does not go through `disk`. Its database syncs each commit itself, so what it holds when the power
-    /// fails is what is there afterwards, whatever the recorder, which is not gone at once, tells it after that.
+    /// fails is what is there afterwards, whatever the recorder, which is not gone at once, writes after that.
     void keep_catalogue();
-    void put_back_catalogue();
+    void restore_catalogue();
     [[nodiscard]] bool run_is_closed() const;
     std::map<std::filesystem::path, std::vector<std::byte>> older_journals_;
-    [[nodiscard]] std::string what_is_there() const;  // files and rows of the catalogue, for whoever has to find out
+    [[nodiscard]] std::string what_is_there() const;  // files and rows of the catalogue, for a failure's message
 
     std::filesystem::path directory_;
     std::map<std::string, std::string> kept_catalogue_;  // its files, by ending

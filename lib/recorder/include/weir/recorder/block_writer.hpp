@@ -14,7 +14,7 @@
 
 namespace weir::recorder {
 
-/// Hears how a write ended, on a thread of the writer; returns quickly.
+/// Is notified of the end of a write, on a thread of the writer; returns quickly.
 class WriteListener {
 public:
     virtual ~WriteListener() = default;
@@ -25,9 +25,9 @@ class BlockWriter {
 public:
     virtual ~BlockWriter() = default;
 
-    /// Takes a write and returns at once; `file`, `data` and `listener` stay valid until the listener has
-    /// heard. Any thread, also a listener that is just hearing: so it never waits for a place. What is
-    /// underway is bounded by the segments that there are.
+    /// Takes a write and returns at once; `file`, `data` and `listener` stay valid until the listener was notified.
+    /// Any thread, also a listener inside its notification: so it never waits for a place. The segments that there are
+    /// bound what is in flight.
     virtual void submit(File& file, std::uint64_t offset, ConstData data, WriteListener& listener) = 0;
 
     /// "io_uring, direct" or "pwrite, 2 threads".

@@ -35,7 +35,7 @@ public:
 
     void start();
 
-    /// No new events; what is in hand is stored and acknowledged (or given up at the deadline), every
+    /// No new events; what is in hand is stored and acknowledged (or left to its sender at the deadline), every
     /// file closed, the run closed in the catalogue. Error: what failed while recording or closing.
     [[nodiscard]] Result<> stop(std::chrono::milliseconds deadline);
 

@@ -47,7 +47,7 @@ struct RecorderOptions {
     Mode mode = Mode::receipt;
     checksum::ParallelOptions parallel;  // for Mode::parallel
     event::Depth check = event::Depth::header;
-    std::optional<std::uint32_t> file_version;  // 2 or 6; nothing: as the format asks (3.0: 2, else 6)
+    std::optional<std::uint32_t> file_version;  // 2 or 6; nothing: as the format needs it (3.0: 2, else 6)
 
     Bytes memory = 1_GiB;   // half for events being received, half for blocks being written
     Bytes segment = 1_MiB;  // of a block
@@ -72,10 +72,11 @@ struct RecorderOptions {
     Bytes disk_reserve = 0_B;                   // of a volume, kept to close what is open; 0: by its size
     Bytes disk_headroom = 0_B;                  // with less free it pauses; 0: as much as may be in write memory
     std::chrono::milliseconds disk_retry{100};  // first try of a volume that failed; then twice as long, up to 10 s
-    std::chrono::milliseconds disk_silence_max{60'000};  // without an end of any call, then a volume is given up
-    std::chrono::seconds full_warning{1800};             // alarm when the disks will be full sooner at the present rate
+    std::chrono::milliseconds disk_silence_max{
+        60'000};                              // without an end of any call, then a volume is taken out of use
+    std::chrono::seconds full_warning{1800};  // alarm when the disks will be full sooner at the present rate
 
-    /// Errc::usage says which option contradicts which, and what to change.
+    /// Errc::usage: which option contradicts which, and what to change.
     [[nodiscard]] Result<> check_consistency() const;
 };
 

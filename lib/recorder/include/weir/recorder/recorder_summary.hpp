@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a recorder says of itself while it runs and when it has ended.
+// The state and the counts of a recorder, while it runs and when it has ended.
 #pragma once
 
 #include <array>
@@ -20,18 +20,18 @@ namespace weir::recorder {
 enum class VolumeState {
     good,
     full,    // no new files and events until there is space again
-    failed,  // dropped; tried again, unless it hangs
+    failed,  // out of use; tried again, unless it hangs
 };
 
 /// Copies of a stream: received = stored + rejected + in hand.
 struct CopyCounts {
     std::uint64_t received = 0, stored = 0, bytes_stored = 0;
     std::array<std::uint64_t, wire::reject_reason_count> rejected{};  // by wire::index(reason)
-    std::uint64_t given_back = 0;  // their file failed; they come again, and are then received once more
+    std::uint64_t returned = 0;  // their file failed; they come again, and are then received once more
 
-    /// With those that were given back: neither is stored.
+    /// With those that were returned: neither is stored.
     [[nodiscard]] std::uint64_t rejected_total() const noexcept {
-        std::uint64_t sum = given_back;
+        std::uint64_t sum = returned;
         for (const auto n : rejected) sum += n;
         return sum;
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The write memory of a recorder: one aligned arena cut into equal segments. One arena, so that
 // io_uring can register it once; equal segments, so that memory never fragments. When none is free the
-// answer is "full" and the senders wait. Whoever was refused first is served first, or else small events
-// would take every segment that comes back, and one that needs many at once would wait for ever.
+// answer is "full" and the senders wait. Requests that were refused are served in their order, or else small events
+// would take every segment that is released, and one that needs many at once would wait for ever.
 #pragma once
 
 #include <chrono>
@@ -38,28 +38,28 @@ public:
     /// wish for is left to them. A refused one is known again by its count.
     [[nodiscard]] bool try_take(std::size_t count, std::vector<std::byte*>& to);
 
-    /// Sleeps until a segment came back or the time is over. For threads that may sleep; they try again.
+    /// Sleeps until a segment is released or the time is over. For threads that may sleep; they try again.
     void wait_for_freed(std::chrono::milliseconds at_most);
 
-    void give_back(std::byte* segment);
+    void release(std::byte* segment);
 
-    /// Lets whoever was refused ask again although no segment came back: what is free may have been left
-    /// for somebody who is gone. Called every now and then.
+    /// Calls `freed` for refused requests although no segment was released: what is free may be reserved for a request
+    /// that does not come again. Called every now and then.
     void wake_refused();
 
-    /// Called (by the thread that gives back, or wakes) when whoever was refused before may ask again.
+    /// `freed` is called, by the thread that releases or wakes, when a request that was refused may come again.
     void on_freed(std::function<void()> freed);
 
     [[nodiscard]] std::size_t segment_size() const noexcept { return segment_; }
     [[nodiscard]] std::size_t count() const noexcept { return count_; }
     [[nodiscard]] std::size_t free_count() const;
-    /// Nearly everything is taken, or somebody waits: an idle holder should give back what it can.
+    /// Nearly everything is taken, or a request waits: an idle holder should release what it can.
     [[nodiscard]] bool is_short() const;
-    /// Somebody was refused a moment ago and has not come again with success.
+    /// A request was refused a moment ago and has not come again with success.
     [[nodiscard]] bool is_waited_for() const;
-    /// Segments taken, and given back, since the beginning.
+    /// Segments taken, and released, since the beginning.
     struct Turnover {
-        std::uint64_t taken = 0, given_back = 0;
+        std::uint64_t taken = 0, released = 0;
     };
     [[nodiscard]] Turnover turnover() const;
     [[nodiscard]] MutableData arena() const noexcept { return {arena_, segment_ * count_}; }
@@ -76,11 +76,11 @@ private:
     const std::size_t count_;
     std::byte* const arena_;
     mutable std::mutex mutex_;
-    std::condition_variable came_back_;
+    std::condition_variable released_;
     std::vector<std::byte*> free_;
     std::vector<Wish> wishes_;  // the oldest first; one for each count
     Turnover turnover_;
-    bool somebody_was_refused_ = false;
+    bool any_refused_ = false;
     std::function<void()> freed_;
 };
 

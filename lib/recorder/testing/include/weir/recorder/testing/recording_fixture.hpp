@@ -33,7 +33,7 @@ protected:
     delivery::SenderOptions sender_options_for(std::uint16_t port) const;
     std::unique_ptr<delivery::Sender> connect(const recorder::Recorder& recorder,
                                               wire::EventFormat format = wire::EventFormat::event_5_0) const;
-    /// Everything sent has its answer; says why not.
+    /// Everything sent has its answer; else the reason.
     static ::testing::AssertionResult flushed(delivery::Sender& sender);
 
     static StreamTag stream(const char* key) { return parse_stream_key(key).value(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "accounts/settlement.hpp"
+#include "settlement/settlement.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -33,9 +33,9 @@ void Settlement::declare(delivery::SessionId session, const wire::SessionKey& ke
 
 bool Settlement::has_room() {
     if (copies_in_hand_.load() < options_.copies_in_hand_max) return true;
-    // Said first and looked at again then: no_longer_in_hand() makes room first and then asks who waits, so one of the
-    // two sees the other. (Both in the single order of sequential consistency.)
-    somebody_waits_.store(true);
+    // Set first, and the count read again then: no_longer_in_hand() makes room first and reads the flag then, so one of
+    // the two sees the other. (Both in the single order of sequential consistency.)
+    event_waits_.store(true);
     return copies_in_hand_.load() < options_.copies_in_hand_max;
 }
 
@@ -82,7 +82,7 @@ void Settlement::late(Ledger& ledger, Ticket& ticket, std::uint16_t copy, delive
 }
 
 void Settlement::end(const Taking& taking, delivery::CreditHold& credit) {
-    // Before the last hold is let go: settle() may keep it anew.
+    // Before the last hold is released: settle() may keep it anew.
     partial_.drop(number(taking.event.session), taking.event.sequence);
     settle_and_answer(*taking.state.ticket, &credit);
 }
@@ -213,7 +213,7 @@ void Settlement::durable(std::span<const PlacedCopy> copies) {
 void Settlement::lost(std::span<const PlacedCopy> copies) {
     std::vector<delivery::Answer> again;
     for (const auto& [entry, ticket, ledger] : copies) {
-        ledger->given_back();
+        ledger->returned();
         mark(*ticket, entry.copy, Fate::lost);
         const delivery::Answer event{delivery::SessionId{ticket->session}, ticket->sequence};
         if (settle(*ticket, again) == Settled::send_again) again.push_back(event);
@@ -224,7 +224,7 @@ void Settlement::lost(std::span<const PlacedCopy> copies) {
 
 void Settlement::no_longer_in_hand(std::uint64_t copies) {
     copies_in_hand_.fetch_sub(copies);
-    if (somebody_waits_.exchange(false)) target_.retry();
+    if (event_waits_.exchange(false)) target_.retry();
 }
 
 std::vector<catalogue::SessionMark> Settlement::take_changed_marks() {

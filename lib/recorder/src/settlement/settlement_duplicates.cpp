@@ -6,7 +6,7 @@
 #include <bit>
 #include <utility>
 
-#include "accounts/settlement.hpp"
+#include "settlement/settlement.hpp"
 #include "weir/base/stream_tag.hpp"
 
 namespace weir::recorder {
@@ -24,7 +24,7 @@ std::uint64_t identity_of(std::span<Ledger* const> ledgers) {
 
 }  // namespace
 
-/// False: the event is taken now, and `left` says what of it is there.
+/// False: the event is taken now, and `left` is what of it is there.
 bool Settlement::is_duplicate(delivery::IncomingEvent& event, std::span<Ledger* const> ledgers, std::uint64_t& streams,
                               UniqueEvents::Left& left) {
     const auto id = event.meta.global_id;

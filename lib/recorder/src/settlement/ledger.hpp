@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Promise 1, as numbers: copies received = stored + rejected (by reason) + in hand, per stream, at any time.
-// "Given back" is one of the reasons: it stands with the rejected wherever these are listed by name.
+// "Returned" is one of the reasons: it stands with the rejected wherever these are listed by name.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ namespace weir::recorder {
 /// Counted from any thread; a reader sees each number exact, and the sum exact once nothing is in hand.
 class Ledger {
 public:
-    static constexpr const char* given_back_name = "given_back";
+    static constexpr const char* returned_name = "given_back";
 
     /// Of copies that have no stream.
     Ledger() : Ledger("none", "unplaced") {}
@@ -37,7 +37,7 @@ public:
     void rejected(wire::RejectReason reason, std::uint64_t copies = 1) noexcept {
         rejected_[wire::index(reason)].fetch_add(copies, std::memory_order_relaxed);
     }
-    void given_back() noexcept { given_back_.fetch_add(1, std::memory_order_relaxed); }
+    void returned() noexcept { returned_.fetch_add(1, std::memory_order_relaxed); }
 
     [[nodiscard]] Counts counts() const noexcept {
         Counts c;
@@ -45,14 +45,14 @@ public:
         c.bytes_stored = bytes_stored_.load(std::memory_order_relaxed);
         for (std::size_t i = 0; i < c.rejected.size(); ++i)
             c.rejected[i] = rejected_[i].load(std::memory_order_relaxed);
-        c.given_back = given_back_.load(std::memory_order_relaxed);
+        c.returned = returned_.load(std::memory_order_relaxed);
         c.received = received_.load(std::memory_order_relaxed);  // last, so that in hand is never negative
         return c;
     }
 
 private:
     const std::string stream_type_, stream_name_;
-    std::atomic<std::uint64_t> received_{0}, stored_{0}, bytes_stored_{0}, given_back_{0};
+    std::atomic<std::uint64_t> received_{0}, stored_{0}, bytes_stored_{0}, returned_{0};
     std::array<std::atomic<std::uint64_t>, wire::reject_reason_count> rejected_{};
 };
 

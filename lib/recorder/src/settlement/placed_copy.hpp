@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "accounts/ledger.hpp"
-#include "accounts/ticket.hpp"
+#include "settlement/ledger.hpp"
+#include "settlement/ticket.hpp"
 #include "weir/datafile/journal.hpp"
 
 namespace weir::recorder {

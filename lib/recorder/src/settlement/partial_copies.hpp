@@ -12,7 +12,7 @@
 #include <optional>
 #include <utility>
 
-#include "accounts/ticket.hpp"
+#include "settlement/ticket.hpp"
 
 namespace weir::recorder {
 
@@ -20,7 +20,7 @@ class PartialCopies {
 public:
     struct State {
         std::uint64_t taken = 0;         // bit n: copy n (events have at most 64 tags)
-        std::shared_ptr<Ticket> ticket;  // of the copies that are underway; none after a crash, or when one was lost
+        std::shared_ptr<Ticket> ticket;  // of the copies in hand; none after a crash, or when one was lost
         bool any_stored = true;          // of those taken
     };
 

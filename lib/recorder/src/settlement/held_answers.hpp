@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "accounts/ledger.hpp"
+#include "settlement/ledger.hpp"
 #include "weir/catalogue/rows.hpp"
 #include "weir/datafile/journal.hpp"
 #include "weir/delivery/receiver.hpp"
@@ -32,7 +32,7 @@ public:
         std::string text{};
         delivery::CreditHold credit{};  // bounds how many can wait
     };
-    /// What one round takes: the counts are to be in its journal before anybody is answered.
+    /// What one round takes: the counts are to be in its journal before any answer is sent.
     struct Round {
         std::vector<Held> answers;
         std::vector<datafile::RejectedCopies> counts;
@@ -53,7 +53,7 @@ public:
     [[nodiscard]] Round take();
     void written(const Round& round);
     /// Its journal could not be written: another round takes it.
-    void put_back(Round round);
+    void not_written(Round round);
 
     /// What rounds have taken since begin().
     using Counts = std::array<std::uint64_t, wire::reject_reason_count>;
@@ -71,7 +71,7 @@ private:
     std::map<const Ledger*, Counts> waiting_, taken_;
     std::multiset<const Ledger*>
         writing_;  // taken; a round that meanwhile answers others of them writes their totals too
-    std::set<const Ledger*> not_written_;  // taken, and put back
+    std::set<const Ledger*> not_written_;  // taken, and held again
     std::vector<Held> held_;
 };
 

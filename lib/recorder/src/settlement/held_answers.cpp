@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "accounts/held_answers.hpp"
+#include "settlement/held_answers.hpp"
 
 #include <iterator>
 
@@ -65,14 +65,14 @@ datafile::RejectedCopies HeldAnswers::total(const Ledger& ledger) const {
     return total;
 }
 
-void HeldAnswers::put_back(Round round) {
+void HeldAnswers::not_written(Round round) {
     const std::scoped_lock lock(mutex_);
     round.answers.insert(round.answers.end(), std::make_move_iterator(held_.begin()),
                          std::make_move_iterator(held_.end()));
     held_ = std::move(round.answers);
     for (const auto* ledger : round.ledgers) writing_.extract(ledger);
     not_written_.insert(round.ledgers.begin(), round.ledgers.end());
-    passed_over_ = patience_;  // the next volume that asks, which may be a good one
+    passed_over_ = patience_;  // the next volume with a round, which may be a good one
 }
 
 HeldAnswers::Counts HeldAnswers::taken(const Ledger& ledger) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "accounts/unique_events.hpp"
+#include "settlement/unique_events.hpp"
 
 #include <utility>
 

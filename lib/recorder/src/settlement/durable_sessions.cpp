@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "accounts/durable_sessions.hpp"
+#include "settlement/durable_sessions.hpp"
 
 #include <utility>
 

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "accounts/ledger.hpp"
-#include "accounts/partial_copies.hpp"
+#include "settlement/ledger.hpp"
+#include "settlement/partial_copies.hpp"
 #include "weir/base/bytes.hpp"
 #include "weir/base/ids.hpp"
 #include "weir/recovery/marks.hpp"
@@ -35,11 +35,11 @@ public:
     /// What is stored already of an event that is taken now.
     struct Left {
         PartialCopies::State state{};
-        std::uint64_t streams = 0;             // which ones and in which order, as take() was told; 0: see stored_in
+        std::uint64_t streams = 0;             // which ones and in which order, as passed to take(); 0: see stored_in
         std::vector<std::string> stored_in{};  // after a restart: these have it
     };
     enum class Found {
-        nothing,    // it is taken now; `left` says what of it is there
+        nothing,    // it is taken now; `left` is what of it is there
         in_hand,    // call wait()
         durable,    // a duplicate
         unchecked,  // it is not kept here: the ids take all the memory that they may

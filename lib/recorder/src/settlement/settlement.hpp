@@ -2,7 +2,7 @@
 // What becomes of an event. It is settled when each of its copies is durable, late or lost: then it is acknowledged,
 // rejected or returned, once, by the thread that had the last copy. An answer whose rejected copies have to be counted
 // for good first is held for the next journal commit (HeldAnswers). Knows sessions, ids and ledgers; files and disks
-// are below it: they say durable() or lost().
+// are below it: they call durable() or lost().
 //
 //     begin() -> placed() or late(), for each copy -> end()        the receiving thread, or the stream's
 //                                                  -> stop()       memory ran out: the event comes again
@@ -18,13 +18,13 @@
 #include <string>
 #include <vector>
 
-#include "accounts/durable_sessions.hpp"
-#include "accounts/held_answers.hpp"
-#include "accounts/ledger.hpp"
-#include "accounts/partial_copies.hpp"
-#include "accounts/placed_copy.hpp"
-#include "accounts/unique_events.hpp"
 #include "reports/operator_reports.hpp"
+#include "settlement/durable_sessions.hpp"
+#include "settlement/held_answers.hpp"
+#include "settlement/ledger.hpp"
+#include "settlement/partial_copies.hpp"
+#include "settlement/placed_copy.hpp"
+#include "settlement/unique_events.hpp"
 #include "weir/base/bytes.hpp"
 #include "weir/delivery/receiver.hpp"
 
@@ -106,7 +106,7 @@ public:
     /// are any, and unplaced() for each that is not.
     void reject(delivery::IncomingEvent& event, std::span<Ledger* const> ledgers, wire::RejectReason reason,
                 std::string text);
-    /// The receiver has made an end of the event itself.
+    /// The receiver has discarded the event itself.
     void dropped(delivery::Answer event, GlobalEventId id, std::span<Ledger* const> ledgers, wire::RejectReason reason,
                  delivery::CreditHold& credit);
 
@@ -114,7 +114,7 @@ public:
 
     void durable(std::span<const PlacedCopy> copies);
     void lost(std::span<const PlacedCopy> copies);
-    /// Answers that wait for a commit of a journal. A round that is taken is answered, or put back.
+    /// Answers that wait for a commit of a journal. A round that is taken is answered, or not_written().
     [[nodiscard]] HeldAnswers& held() noexcept { return held_; }
     /// The counts of the round are durable.
     void answer(HeldAnswers::Round& round);
@@ -163,8 +163,8 @@ private:
     PartialCopies partial_;
     UniqueEvents unique_;
     HeldAnswers held_;
-    std::atomic<std::uint64_t> copies_in_hand_{0};  // with somebody_waits_: has_room(), no_longer_in_hand()
-    std::atomic<bool> somebody_waits_{false};
+    std::atomic<std::uint64_t> copies_in_hand_{0};  // with event_waits_: has_room(), no_longer_in_hand()
+    std::atomic<bool> event_waits_{false};
     std::atomic<bool> unchecked_reported_{false};
     std::atomic<std::uint64_t> last_rejected_{0};  // global id
 };

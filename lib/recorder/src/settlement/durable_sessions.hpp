@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a recorder holds durably of each session of its senders: said again in WELCOME after a reconnect,
+// What a recorder holds durably of each session of its senders: repeated in WELCOME after a reconnect,
 // and written into the catalogue as high-water marks, which outlive the files.
 #pragma once
 
