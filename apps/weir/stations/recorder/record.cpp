@@ -195,7 +195,7 @@ void add_record(CLI::App& parent, Command& chosen) {
     given.push_back(&add_value(command, "--dir", s.directories, "D", "where files go; once for each disk"));
     given.push_back(&add_flag(command, "--create", s.options.create_directories,
                               "take new directories into use; make those that are not there"));
-    given.push_back(&add_value(command, "--run", s.run, "N", "run number; 0: one that is still open, or a new one"));
+    given.push_back(&add_value(command, "--run", s.run, "N", "run number; 0: one still open, or a new one"));
     given.push_back(&add_choice(command, "--mode", s.mode,
                                 {{"receipt", std::string("receipt")},
                                  {"original", std::string("original")},
