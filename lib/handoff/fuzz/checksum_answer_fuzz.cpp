@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto sum = handoff::parse_checksum_answer(answer, algorithm);
     if (!sum) return 0;
     WEIR_ASSERT(sum->algorithm() == algorithm);
-    const auto answer = std::string(fixity::xrootd_name(algorithm).value()) + " " + sum->hex();
-    WEIR_ASSERT(handoff::parse_checksum_answer(answer, algorithm) == sum);
+    const auto written = std::string(fixity::xrootd_name(algorithm).value()) + " " + sum->hex();
+    WEIR_ASSERT(handoff::parse_checksum_answer(written, algorithm) == sum);
     return 0;
 }
