@@ -125,7 +125,7 @@ private:
     SteadyTime log_read_{};
     std::string last_error_;  // of the lines in its log that are errors; of this process
 
-    std::unique_ptr<StationProcess> process_;
+    std::unique_ptr<LaunchedProcess> process_;
     std::unique_ptr<StationLink> link_;
     std::string address_;
     service::StationState state_ = service::StationState::initial;

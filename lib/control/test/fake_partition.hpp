@@ -54,7 +54,7 @@ struct FakeWorld {
     void kill(const std::string& name) { stations.at(name).alive = false; }
 };
 
-class FakeProcess final : public StationProcess {
+class FakeProcess final : public LaunchedProcess {
 public:
     FakeProcess(FakeWorld& world, std::string name, int number)
         : world_(world), name_(std::move(name)), number_(number) {}
@@ -85,7 +85,7 @@ private:
 class FakeLauncher final : public Launcher {
 public:
     explicit FakeLauncher(FakeWorld& world) : world_(world) {}
-    [[nodiscard]] Result<std::unique_ptr<StationProcess>> launch(const LaunchRequest& request) override {
+    [[nodiscard]] Result<std::unique_ptr<LaunchedProcess>> launch(const LaunchRequest& request) override {
         auto& station = world_.stations.at(request.name);
         world_.calls.push_back(request.name + " launch");
         ++station.processes;

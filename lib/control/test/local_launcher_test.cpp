@@ -25,7 +25,7 @@ protected:
     }
     ~LocalLauncherTest() override { std::filesystem::remove_all(directory); }
 
-    [[nodiscard]] Result<std::unique_ptr<StationProcess>> shell(const std::string& script) {
+    [[nodiscard]] Result<std::unique_ptr<LaunchedProcess>> shell(const std::string& script) {
         return launcher.launch({"sh-1", {"/bin/sh", "-c", script}, directory / "sh-1.log"});
     }
     template <class Ask>

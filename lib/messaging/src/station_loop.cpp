@@ -52,7 +52,7 @@ Result<std::vector<LinkPeer>> StationLoop::links(const std::vector<Peer>& peers)
     return links_to(peers, options_.speaks_with, options_.link, options_.watches);
 }
 
-Result<> StationLoop::connect(const std::vector<Peer>& peers, StationLogic& logic) {
+Result<> StationLoop::connect(const std::vector<Peer>& peers, LoopLogic& logic) {
     WEIR_ASSERT(logic_ == nullptr);  // not connected: the loop's thread would be at the same peers
     const auto linked = WEIR_TRY(links(peers));
     WEIR_TRY(loop_->set_peers(linked));

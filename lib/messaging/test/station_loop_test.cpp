@@ -20,7 +20,7 @@ constexpr StationId one{1}, two{2};
 constexpr RunNumber run{7};
 
 /// A station on loopback that counts what its loop does with it.
-class Node final : public StationLogic {
+class Node final : public LoopLogic {
 public:
     explicit Node(StationId self, StationLoopOptions options = {}) : id(self) {
         static std::atomic<std::uint64_t> epochs{0};

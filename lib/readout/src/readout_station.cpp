@@ -28,7 +28,7 @@ std::optional<FeedKind> parse_feed_kind(std::string_view text) noexcept {
 }
 
 /// Hands everything to the node of the run that goes on.
-class ReadoutStation::Logic final : public messaging::StationLogic {
+class ReadoutStation::Logic final : public messaging::LoopLogic {
 public:
     void use(ReadoutNode* node) noexcept { node_ = node; }
     void flush() {

@@ -87,7 +87,7 @@ private:
     void reject(delivery::Answer event, wire::RejectReason reason, std::string text) override {
         receiver_->reject(event, reason, std::move(text));
     }
-    void let_go(std::span<const delivery::Answer> dropped) override { receiver_->answer(dropped); }
+    void not_passed_on(std::span<const delivery::Answer> dropped) override { receiver_->answer(dropped); }
     void send_again(std::span<const delivery::Answer> events) override { receiver_->send_again(events); }
     void retry() override { receiver_->retry(); }
     /// Of senders that wait for a new file.

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t announcement_max = 4096;
 
-class LocalProcess final : public StationProcess {
+class LocalProcess final : public LaunchedProcess {
 public:
     LocalProcess(pid_t pid, Descriptor out) : pid_(pid), out_(std::move(out)) {}
     LocalProcess(const LocalProcess&) = delete;
@@ -109,7 +109,7 @@ std::string ProcessEnd::text() const {
     return fmt::format("was ended by signal {} ({})", signal, word != nullptr ? word : "?");
 }
 
-Result<std::unique_ptr<StationProcess>> LocalLauncher::launch(const LaunchRequest& request) {
+Result<std::unique_ptr<LaunchedProcess>> LocalLauncher::launch(const LaunchRequest& request) {
     const auto failed = [&](int error, std::string_view what) {
         return fail_errno(error, fmt::format("cannot start {}: {}", request.name, what));
     };

@@ -24,10 +24,10 @@ namespace weir::recorder {
 /// Any thread.
 class HeldAnswers {
 public:
-    enum class Kind { let_go, reject, acknowledge };  // what is called of the receiver
+    enum class Kind { not_passed_on, reject, acknowledge };  // what is called of the receiver
     struct Held {
         delivery::Answer event;
-        Kind kind = Kind::let_go;
+        Kind kind = Kind::not_passed_on;
         wire::RejectReason reason{};  // of reject
         std::string text{};
         delivery::CreditHold credit{};  // bounds how many can wait

@@ -128,7 +128,7 @@ void Settlement::reject(delivery::IncomingEvent& event, std::span<Ledger* const>
 void Settlement::dropped(delivery::Answer event, GlobalEventId id, std::span<Ledger* const> ledgers,
                          wire::RejectReason reason, delivery::CreditHold& credit) {
     count_rejected(id, ledgers, reason);
-    held_.hold({.event = event, .kind = HeldAnswers::Kind::let_go, .credit = std::move(credit)});
+    held_.hold({.event = event, .kind = HeldAnswers::Kind::not_passed_on, .credit = std::move(credit)});
 }
 
 void Settlement::answer(HeldAnswers::Round& round) {
@@ -136,13 +136,13 @@ void Settlement::answer(HeldAnswers::Round& round) {
     std::vector<delivery::Answer> dropped, acknowledged;
     for (auto& held : round.answers) {
         switch (held.kind) {
-            case HeldAnswers::Kind::let_go: dropped.push_back(held.event); break;
+            case HeldAnswers::Kind::not_passed_on: dropped.push_back(held.event); break;
             case HeldAnswers::Kind::reject: target_.reject(held.event, held.reason, std::move(held.text)); break;
             case HeldAnswers::Kind::acknowledge: acknowledged.push_back(held.event); break;
         }
     }
     target_.acknowledge(acknowledged);
-    target_.let_go(dropped);
+    target_.not_passed_on(dropped);
 }
 
 // What becomes of placed copies -------------------------------------------------------------------

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of an event. It is settled when each of its copies is durable, late or lost: then it is acknowledged,
+// The settlement of an event. It is settled when each of its copies is durable, late or lost: then it is acknowledged,
 // rejected or returned, once, by the thread that had the last copy. An answer whose rejected copies have to be counted
 // for good first is held for the next journal commit (HeldAnswers). Knows sessions, ids and ledgers; files and disks
 // are below it: they call durable() or lost().
@@ -36,7 +36,7 @@ public:
     virtual ~AnswerTarget() = default;
     virtual void acknowledge(std::span<const delivery::Answer> events) = 0;
     virtual void reject(delivery::Answer event, wire::RejectReason reason, std::string text) = 0;
-    virtual void let_go(std::span<const delivery::Answer> dropped) = 0;
+    virtual void not_passed_on(std::span<const delivery::Answer> dropped) = 0;
     virtual void send_again(std::span<const delivery::Answer> events) = 0;
     /// There is room again for an event that found none.
     virtual void retry() = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of an event that the recorder has already, or has in hand, from another sender (unique_events).
+// Settlement of an event that the recorder has already, or has in hand, from another sender (unique_events).
 #include <fmt/format.h>
 
 #include <algorithm>

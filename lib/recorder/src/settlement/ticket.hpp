@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of an event on its way to the disk.
+// What the recorder keeps of an event between its arrival and its settlement: one ticket for all of its copies.
 #pragma once
 
 #include <atomic>
@@ -15,8 +15,8 @@ struct Ticket {
     Sequence sequence{};
     GlobalEventId event{};
     std::uint64_t streams = 0;  // not 0: UniqueEvents has the event in hand, with these streams
-    std::atomic<std::uint32_t> copies_open{
-        0};                               // not yet final, and one while it is being taken; who makes it zero answers
+    // Not yet final, and one more while the event is being taken; who makes it zero answers.
+    std::atomic<std::uint32_t> copies_open{0};
     std::atomic<std::uint64_t> done{0};   // bit n: copy n is durable, or late; it need not come again
     std::atomic<bool> any_stored{false};  // acknowledged if so, else rejected
     std::atomic<bool> any_late{false};    // it is answered when that is counted for good

@@ -175,13 +175,13 @@ TEST_F(SettlementTest, AnEventWithoutStreamsIsCountedForGoodAsOneCopy) {
     EXPECT_EQ(settlement_.counted(settlement_.unplaced())[wire::index(wire::RejectReason::no_tags)], 1U);
 }
 
-TEST_F(SettlementTest, WhatTheReceiverDropsIsLetGoWhenItIsCountedForGood) {
+TEST_F(SettlementTest, WhatTheReceiverDoesNotPassOnIsAnsweredWhenItIsCountedForGood) {
     delivery::CreditHold credit;
     settlement_.dropped({delivery::SessionId{1}, Sequence{3}}, GlobalEventId{8}, ledgers_,
                         wire::RejectReason::duplicate, credit);
     EXPECT_EQ(answers_.take(), Lines{});
     EXPECT_EQ(settlement_.last_rejected(), 0U);  // duplicates are nothing to report
-    EXPECT_EQ(after_commit(), Lines{"let go 1/3"});
+    EXPECT_EQ(after_commit(), Lines{"not passed on 1/3"});
     EXPECT_EQ(physics_.counts().rejected[wire::index(wire::RejectReason::duplicate)], 1U);
 }
 

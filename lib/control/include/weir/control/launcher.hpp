@@ -28,9 +28,9 @@ struct ProcessEnd {
 };
 
 /// Every call returns at once. What still runs when this goes is killed, with all that it started.
-class StationProcess {
+class LaunchedProcess {
 public:
-    virtual ~StationProcess() = default;
+    virtual ~LaunchedProcess() = default;
     [[nodiscard]] virtual std::int64_t pid() const noexcept = 0;
     /// The first line that it printed on stdout, once it is there.
     [[nodiscard]] virtual std::optional<std::string> announcement() = 0;
@@ -45,7 +45,7 @@ public:
 class Launcher {
 public:
     virtual ~Launcher() = default;
-    [[nodiscard]] virtual Result<std::unique_ptr<StationProcess>> launch(const LaunchRequest& request) = 0;
+    [[nodiscard]] virtual Result<std::unique_ptr<LaunchedProcess>> launch(const LaunchRequest& request) = 0;
 };
 
 }  // namespace weir::control

@@ -10,7 +10,7 @@ namespace weir::control {
 class LocalLauncher final : public Launcher {
 public:
     /// From a thread that lives as long as the stations shall.
-    [[nodiscard]] Result<std::unique_ptr<StationProcess>> launch(const LaunchRequest& request) override;
+    [[nodiscard]] Result<std::unique_ptr<LaunchedProcess>> launch(const LaunchRequest& request) override;
 };
 
 }  // namespace weir::control

@@ -30,9 +30,9 @@ namespace weir::messaging {
                                                      const std::vector<StationKind>& watched);
 
 /// The logic of a station as its loop sees it. The loop's thread makes all calls.
-class StationLogic {
+class LoopLogic {
 public:
-    virtual ~StationLogic() = default;
+    virtual ~LoopLogic() = default;
     /// While a run goes on; what comes otherwise is discarded.
     virtual void on_message(const IncomingMessage& message, SteadyTime now) = 0;
     virtual void on_peer(wire::StationId peer, PeerChange change, SteadyTime now) = 0;
@@ -70,7 +70,7 @@ public:
 
     /// Links to the peers, and runs the logic from now on: it outlives disconnect(). Error: a peer cannot be linked to,
     /// or did not answer the probe; then nothing runs, and after the probe no links are left either.
-    [[nodiscard]] Result<> connect(const std::vector<Peer>& peers, StationLogic& logic);
+    [[nodiscard]] Result<> connect(const std::vector<Peer>& peers, LoopLogic& logic);
     /// Nothing runs any more, also when it was in the middle of a run. The links stay until the next connect().
     void disconnect();
 
@@ -104,8 +104,8 @@ private:
     const StationLoopOptions options_;
     memory::BufferPool pool_;
     std::unique_ptr<MessageLoop> loop_;
-    StationLogic* logic_ = nullptr;  // while connected
-    Phase phase_ = Phase::idle;      // of the loop's thread, like the next
+    LoopLogic* logic_ = nullptr;  // while connected
+    Phase phase_ = Phase::idle;   // of the loop's thread, like the next
     SteadyTime published_ = SteadyTime::min();
     NamedThread thread_;  // the last member: it uses all others
 };

@@ -29,7 +29,7 @@ enum class Mode {
 [[nodiscard]] const char* name(Mode mode) noexcept;
 [[nodiscard]] std::optional<Mode> parse_mode(std::string_view text) noexcept;
 
-/// What becomes of an event whose lumi block was closed before it came.
+/// What is done with an event whose lumi block was closed before it came.
 enum class LatePolicy { new_file, reject };
 [[nodiscard]] const char* name(LatePolicy policy) noexcept;
 [[nodiscard]] std::optional<LatePolicy> parse_late_policy(std::string_view text) noexcept;

@@ -25,7 +25,7 @@ namespace weir::station {
 
 /// What a station does from connect to disconnect. The loop's thread makes all calls but stop_workers()
 /// and speaks_with(), which the thread of transitions makes, speaks_with() beside the loop's.
-class StationLogic : public messaging::StationLogic {
+class StationLogic : public messaging::LoopLogic {
 public:
     /// Whether a peer of a kind that the loop speaks with is linked to. Looks at nothing that other calls change.
     [[nodiscard]] virtual bool speaks_with(const Peer& peer) const {
