@@ -38,14 +38,13 @@ double processor_seconds(const ThreadAccounts& accounts) {
 
 Result<LoadFigures> measure(const LoadCase& what, std::chrono::milliseconds time) {
     const SystemClock clock;
-    service::Reports reports("bench", clock, {});
     readout::ReadoutStationOptions options{.id = readout_id};
     options.handlers.handlers = what.handlers;
     options.direct = what.direct;
     options.store.events_max = 8192;
     ThreadAccounts accounts;  // the threads of the readout enter these
     const ThreadAccounts::Entry entry(accounts, "bench");
-    readout::ReadoutStation station(options, clock, reports);
+    readout::ReadoutStation station(options, {}, clock);
     WEIR_TRY(station.configure());
 
     memory::BufferPool messages(64_MiB);

@@ -134,15 +134,14 @@ double processor_seconds(const ThreadAccounts& accounts) {
 
 Result<SelectFigures> measure_select(const SelectCase& what, std::chrono::milliseconds time) {
     const SystemClock clock;
-    service::Reports reports("bench", clock, {});
     memory::BufferPool pool(64_MiB);
     Surrounding<RoomyAssigner> assigner(assigner_id, pool, clock);
     Surrounding<LateReadout> readout(readout_id, pool, clock);
     if (!assigner.loop) return std::unexpected(assigner.loop.error());
     if (!readout.loop) return std::unexpected(readout.loop.error());
 
-    selection::SupervisorStation supervisor({.name = "l2sv", .id = supervisor_id, .loop = loop_of(supervisor_id)},
-                                            reports, clock);
+    selection::SupervisorStation supervisor({.name = "l2sv", .id = supervisor_id, .loop = loop_of(supervisor_id)}, {},
+                                            clock);
     selection::UnitStationOptions unit_options;
     unit_options.id = unit_id;
     unit_options.loop = loop_of(unit_id);
@@ -151,7 +150,7 @@ Result<SelectFigures> measure_select(const SelectCase& what, std::chrono::millis
     unit_options.unit.depth = what.depth;
     ThreadAccounts accounts;  // the threads of the unit enter these
     std::optional<ThreadAccounts::Entry> entry(std::in_place, accounts, "bench");
-    selection::UnitStation unit(unit_options, reports, clock);
+    selection::UnitStation unit(unit_options, {}, clock);
     WEIR_TRY(unit.configure());
     WEIR_TRY(supervisor.configure());
 

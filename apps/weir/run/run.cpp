@@ -222,7 +222,7 @@ int run_run(RunOptions& options) {
     control::RunControl control(
         *partition, settings->options,
         [&](const control::StationEntry& station) { return launch_of(station, options, *directory); }, launcher, links,
-        keeper, reports, log, clock);
+        keeper, reports.reporter(), log, clock);
     const auto collection = control::collect_partition(metrics, control);
     const auto server = service::HttpServer::start({.listen = options.listen},
                                                    control::run_routes({*partition, control, log, reports, metrics}));

@@ -81,10 +81,10 @@ station::LoopStationOptions around(const AssignerStationOptions& options) {
 
 }  // namespace
 
-AssignerStation::AssignerStation(AssignerStationOptions options, service::Reports& reports, const Clock& clock)
+AssignerStation::AssignerStation(AssignerStationOptions options, Reporter report, const Clock& clock)
     : LoopStation(
           around(options),
-          [assigner = options.assigner, report = reports.reporter()]() -> Result<MakeLogic> {
+          [assigner = options.assigner, report = std::move(report)]() -> Result<MakeLogic> {
               return [assigner, report](messaging::StationLoop& loop, service::SharedStatus& status) {
                   return std::make_unique<AssignerLogic>(assigner, loop, status, report);
               };

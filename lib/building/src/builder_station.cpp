@@ -145,10 +145,10 @@ station::LoopStationOptions around(const BuilderStationOptions& options) {
 
 }  // namespace
 
-BuilderStation::BuilderStation(BuilderStationOptions options, service::Reports& reports, const Clock& clock)
+BuilderStation::BuilderStation(BuilderStationOptions options, Reporter report, const Clock& clock)
     : LoopStation(
           around(options),
-          [options, report = reports.reporter(), &clock]() -> Result<MakeLogic> {
+          [options, report = std::move(report), &clock]() -> Result<MakeLogic> {
               return [&options, &report, &clock](messaging::StationLoop& loop, service::SharedStatus& status) {
                   return std::make_unique<BuilderLogic>(options, loop, status, report, clock);
               };

@@ -7,6 +7,7 @@
 #include "weir/base/testing/eventually.hpp"
 #include "weir/building/assigner_station.hpp"
 #include "weir/building/builder_station.hpp"
+#include "weir/service/reports.hpp"
 
 namespace weir::building {
 namespace {
@@ -26,9 +27,10 @@ messaging::MessageLoopOptions loop_of(StationId id) {
 struct Building : ::testing::Test {
     const SystemClock clock;
     service::Reports reports{"test", clock, {}};
-    AssignerStation assigner{{.id = StationId{1}, .loop = loop_of(StationId{1})}, reports, clock};
-    BuilderStation builder{
-        {.id = StationId{2}, .loop = loop_of(StationId{2}), .probe = true, .probe_deadline = 5s}, reports, clock};
+    AssignerStation assigner{{.id = StationId{1}, .loop = loop_of(StationId{1})}, reports.reporter(), clock};
+    BuilderStation builder{{.id = StationId{2}, .loop = loop_of(StationId{2}), .probe = true, .probe_deadline = 5s},
+                           reports.reporter(),
+                           clock};
 };
 
 TEST_F(Building, StationsGoThroughTheirStatesAgainAndAgain) {
@@ -60,7 +62,8 @@ TEST_F(Building, StationsGoThroughTheirStatesAgainAndAgain) {
 }
 
 TEST_F(Building, ABuilderWhoseProbeIsNotAnsweredSaysSoAndMayTryAgain) {
-    BuilderStation hasty({.id = StationId{2}, .loop = loop_of(StationId{2}), .probe_deadline = 20ms}, reports, clock);
+    BuilderStation hasty({.id = StationId{2}, .loop = loop_of(StationId{2}), .probe_deadline = 20ms},
+                         reports.reporter(), clock);
     ASSERT_TRUE(assigner.configure());
     ASSERT_TRUE(hasty.configure());
     const std::vector<Peer> peers{assigner.self(), hasty.self()};

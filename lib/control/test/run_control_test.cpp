@@ -516,7 +516,7 @@ TEST_F(RunControlTest, ARunWhoseRunControlWasKilledGetsItsStopReasonAndCountsAtT
     ASSERT_TRUE(world.open);
     control.emplace(
         partition, options, [](const StationEntry& entry) { return LaunchRequest{entry.name, {}, "/nonexistent/log"}; },
-        launcher, links, keeper, reports, log, clock);
+        launcher, links, keeper, reports.reporter(), log, clock);
     come_up();
     EXPECT_THAT(world.kept, Contains(HasSubstr("1 stop reason=run control ended without stopping the run")));
     EXPECT_THAT(world.kept, Contains("1 accepted=500"));
@@ -531,7 +531,7 @@ TEST_F(RunControlTest, ARunLeftOpenThatIsNotKeptStaysNoted) {
     world.keeping_fails = true;
     control.emplace(
         partition, options, [](const StationEntry& entry) { return LaunchRequest{entry.name, {}, "/nonexistent/log"}; },
-        launcher, links, keeper, reports, log, clock);
+        launcher, links, keeper, reports.reporter(), log, clock);
     come_up();
     EXPECT_THAT(reported, Contains(HasSubstr("the end of the run before is not in the catalogue")));
     EXPECT_TRUE(world.open);

@@ -7,6 +7,7 @@
 #include "weir/control/run_json.hpp"
 #include "weir/json/parse.hpp"
 #include "weir/service/control_client.hpp"
+#include "weir/service/reports.hpp"
 
 namespace weir::control {
 namespace {
@@ -48,10 +49,15 @@ protected:
     FakeLauncher launcher{world};
     FakeLinks links{world};
     FakeKeeper keeper{world};
-    RunControl control{
-        partition, {},    [](const StationEntry& entry) { return LaunchRequest{entry.name, {}, "/nonexistent/log"}; },
-        launcher,  links, keeper,
-        reports,   log,   clock};
+    RunControl control{partition,
+                       {},
+                       [](const StationEntry& entry) { return LaunchRequest{entry.name, {}, "/nonexistent/log"}; },
+                       launcher,
+                       links,
+                       keeper,
+                       reports.reporter(),
+                       log,
+                       clock};
     service::Metrics metrics;
     service::Metrics::Collection collection = collect_partition(metrics, control);
     Result<service::HttpServer> server =

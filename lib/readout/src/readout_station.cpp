@@ -60,8 +60,8 @@ struct ReadoutStation::Run {
           node(store, input, messages, node_options) {}
 };
 
-ReadoutStation::ReadoutStation(ReadoutStationOptions options, const Clock& clock, service::Reports& reports)
-    : options_(std::move(options)), clock_(clock), reports_(reports) {}
+ReadoutStation::ReadoutStation(ReadoutStationOptions options, Reporter report, const Clock& clock)
+    : options_(std::move(options)), report_(std::move(report)), clock_(clock) {}
 
 ReadoutStation::~ReadoutStation() {
     if (!loop_) return;
@@ -89,13 +89,13 @@ Result<> ReadoutStation::make_feed() {
                             fmt::format("{} holds {} events, and the partition's format is {}", options.file.native(),
                                         event::name(replay->format()), event::name(options_.format)));
             for (const auto& [source, events] : replay->mismatches())
-                reports_.submit({.severity = Severity::warning,
-                                 .what = "level-1 ids in the file are not what the partition expects",
-                                 .where = fmt::format("{}, source {}", options.file.native(), in_hex(source)),
-                                 .why = fmt::format("{} of {} events", events, replay->events()),
-                                 .advice = "set in [data] level1_offset or level1_exempt how this source counts",
-                                 .key = fmt::format("level1_mismatch {}", in_hex(source)),
-                                 .alarm = "level1_mismatch"});
+                report_({.severity = Severity::warning,
+                         .what = "level-1 ids in the file are not what the partition expects",
+                         .where = fmt::format("{}, source {}", options.file.native(), in_hex(source)),
+                         .why = fmt::format("{} of {} events", events, replay->events()),
+                         .advice = "set in [data] level1_offset or level1_exempt how this source counts",
+                         .key = fmt::format("level1_mismatch {}", in_hex(source)),
+                         .alarm = "level1_mismatch"});
             maker_ = std::move(replay);
             break;
         }
@@ -160,7 +160,7 @@ Result<> ReadoutStation::connect(const std::vector<Peer>& peers) { return loop_-
 Result<> ReadoutStation::change_peers(const std::vector<Peer>& peers) { return loop_->change_peers(peers); }
 
 void ReadoutStation::mismatched(const Level1Mismatch& mismatch) {
-    reports_.submit(
+    report_(
         {.severity = Severity::error,
          .what = "a fragment with another level-1 id than that of its event was refused",
          .where = fmt::format("source {}", in_hex(mismatch.source)),
@@ -220,12 +220,12 @@ Result<> ReadoutStation::stop(std::chrono::milliseconds) {  // every wait below 
     const auto counts = run.store.ledger().counts();
     const auto held = run.store.count_robs();
     if (counts.in_hand != held)
-        reports_.submit({.severity = Severity::error,
-                         .what = "the ledger of ROBs does not balance",
-                         .where = options_.name,
-                         .why = fmt::format("{} are in hand, and the buffers hold {}", counts.in_hand, held),
-                         .advice = "this is a mistake in weir; please report it",
-                         .alarm = "ledger"});
+        report_({.severity = Severity::error,
+                 .what = "the ledger of ROBs does not balance",
+                 .where = options_.name,
+                 .why = fmt::format("{} are in hand, and the buffers hold {}", counts.in_hand, held),
+                 .advice = "this is a mistake in weir; please report it",
+                 .alarm = "ledger"});
     run.store.reset(run.store.oldest());
     return {};
 }

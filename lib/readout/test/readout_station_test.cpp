@@ -8,6 +8,7 @@
 
 #include "sample.hpp"
 #include "weir/service/report_sinks.hpp"
+#include "weir/service/reports.hpp"
 
 namespace weir::readout {
 namespace {
@@ -119,7 +120,7 @@ protected:
 };
 
 TEST_F(ReadoutOverSockets, ServesRunAfterRunOverRealSocketsAndItsLedgerBalances) {
-    ReadoutStation station(options(), clock, reports);
+    ReadoutStation station(options(), reports.reporter(), clock);
     ASSERT_TRUE(station.configure().has_value());
     EXPECT_EQ(station.self().sources.size(), 4U);
     ASSERT_TRUE(station.connect({}).has_value());
@@ -150,7 +151,7 @@ TEST_F(ReadoutOverSockets, StopEndsWhileHandlersWaitForDataThatNeverComes) {
         auto slow = options();
         slow.latency = 1h;
         slow.handlers = {.handlers = 2, .strategy = strategy, .wait_max = 1h};
-        ReadoutStation station(slow, clock, reports);
+        ReadoutStation station(slow, reports.reporter(), clock);
         ASSERT_TRUE(station.configure().has_value());
         ASSERT_TRUE(station.connect({}).has_value());
         ASSERT_TRUE(station.start(RunNumber{1}).has_value());
@@ -173,23 +174,23 @@ TEST_F(ReadoutOverSockets, WhatCannotBeServedIsReportedAtConfigure) {
     auto absent = options();
     absent.feed = FeedKind::file;
     absent.replay.file = "/nowhere.raw";
-    EXPECT_NE(ReadoutStation(absent, clock, reports).configure().error().message().find("/nowhere.raw"),
+    EXPECT_NE(ReadoutStation(absent, reports.reporter(), clock).configure().error().message().find("/nowhere.raw"),
               std::string::npos);
     auto no_input = options();
     no_input.feed = FeedKind::network;
-    EXPECT_EQ(ReadoutStation(no_input, clock, reports).configure().error().code, Errc::usage);
+    EXPECT_EQ(ReadoutStation(no_input, reports.reporter(), clock).configure().error().code, Errc::usage);
     auto twice = options();
     twice.sources = {SourceId{0x10}, SourceId{0x10}};
-    EXPECT_EQ(ReadoutStation(twice, clock, reports).configure().error().code, Errc::usage);
+    EXPECT_EQ(ReadoutStation(twice, reports.reporter(), clock).configure().error().code, Errc::usage);
     auto small = options();
     small.store.bytes_max = Bytes{4096};
     small.generator.rob_size = Bytes{10'000};
-    EXPECT_EQ(ReadoutStation(small, clock, reports).configure().error().code, Errc::usage);
-    ReadoutStation first(options(), clock, reports);
+    EXPECT_EQ(ReadoutStation(small, reports.reporter(), clock).configure().error().code, Errc::usage);
+    ReadoutStation first(options(), reports.reporter(), clock);
     ASSERT_TRUE(first.configure().has_value());
     auto taken = options();
     taken.loop.listen = transport::parse_host_port(first.self().dataflow).value();
-    EXPECT_FALSE(ReadoutStation(taken, clock, reports).configure().has_value());
+    EXPECT_FALSE(ReadoutStation(taken, reports.reporter(), clock).configure().has_value());
 }
 
 class RealStation : public event::RealFile {};
@@ -201,7 +202,7 @@ TEST_F(RealStation, AFileWhoseSourcesCountInAnotherWayThanConfiguredRaisesAnAlar
     options.feed = FeedKind::file;
     options.format = event::Format::event_3_0;
     options.replay.file = event::test_data_folder() / "bes3/run_0091668_SFO-1_10events.raw";
-    ReadoutStation plain(options, clock, reports);
+    ReadoutStation plain(options, reports.reporter(), clock);
     ASSERT_TRUE(plain.configure().has_value());
     EXPECT_EQ(plain.self().sources.size(), 42U);
     ASSERT_EQ(reports.alarms().size(), 1U);
@@ -209,7 +210,7 @@ TEST_F(RealStation, AFileWhoseSourcesCountInAnotherWayThanConfiguredRaisesAnAlar
     EXPECT_EQ(reports.alarms()[0].raised, 2U);  // two sources
     auto wrong_format = options;
     wrong_format.format = event::Format::event_5_0;
-    EXPECT_EQ(ReadoutStation(wrong_format, clock, reports).configure().error().code, Errc::usage);
+    EXPECT_EQ(ReadoutStation(wrong_format, reports.reporter(), clock).configure().error().code, Errc::usage);
 }
 
 }  // namespace

@@ -47,9 +47,8 @@ service::StationStatus status_of(const FilterStats& stats) {
 
 }  // namespace
 
-FilterStation::FilterStation(FilterStationOptions options, service::Reports& reports, service::Timers& timers,
-                             const Clock& clock)
-    : options_(std::move(options)), reports_(reports), timers_(timers), clock_(clock) {}
+FilterStation::FilterStation(FilterStationOptions options, Reporter report, service::Timers& timers, const Clock& clock)
+    : options_(std::move(options)), report_(std::move(report)), timers_(timers), clock_(clock) {}
 
 FilterStation::~FilterStation() {
     watch_.cancel();
@@ -78,7 +77,7 @@ Result<std::unique_ptr<Filter>> FilterStation::listen() {
     options.sampled = [this](ConstData event) {
         if (samples_ != nullptr) samples_->offer(event, clock_.now());
     };
-    return Filter::open(std::move(options), *pool_, reports_.reporter());
+    return Filter::open(std::move(options), *pool_, report_);
 }
 
 Result<> FilterStation::configure() {
@@ -115,22 +114,20 @@ Result<> FilterStation::start(RunNumber run) {
     if (selection_->in_processes()) return {};       // they are ended
     const auto known = std::make_shared<Hanging>();  // shared between the copies of the action
     watch_ = timers_.every(50ms, [this, known] {
-        known->look(filter_->stuck(hangs_after(options_.selection.time_limit)), selection_->name(),
-                    reports_.reporter());
+        known->look(filter_->stuck(hangs_after(options_.selection.time_limit)), selection_->name(), report_);
     });
     return {};
 }
 
 Result<> FilterStation::start_again(RunNumber run) {
-    distrust(*selection_, reports_.reporter());
+    distrust(*selection_, report_);
     return start(run);
 }
 
 Result<> FilterStation::stop(std::chrono::milliseconds deadline) {
     if (!filter_->stop(deadline)) {
         const auto left = filter_->stats().returned;
-        reports_.reporter().warning(
-            fmt::format("{} events were not final at the stop; their builders still have them", left));
+        report_.warning(fmt::format("{} events were not final at the stop; their builders still have them", left));
     }
     watch_.cancel();
     const std::scoped_lock lock(mutex_);

@@ -211,10 +211,10 @@ station::LoopStationOptions around(const UnitStationOptions& options) {
 
 }  // namespace
 
-UnitStation::UnitStation(UnitStationOptions options, service::Reports& reports, const Clock& clock)
+UnitStation::UnitStation(UnitStationOptions options, Reporter report, const Clock& clock)
     : LoopStation(
           around(options),
-          [options, report = reports.reporter(), &clock]() -> Result<MakeLogic> {
+          [options, report = std::move(report), &clock]() -> Result<MakeLogic> {
               auto opened = WEIR_TRY(Selection::open(options.selection));
               const auto selection = std::make_shared<Selection>(std::move(opened));  // a std::function is copied
               return

@@ -13,6 +13,7 @@
 #include "weir/selection/filter_station.hpp"
 #include "weir/selection/supervisor_station.hpp"
 #include "weir/selection/unit_station.hpp"
+#include "weir/service/reports.hpp"
 
 namespace weir::selection {
 namespace {
@@ -57,8 +58,8 @@ struct Around {
 struct OneUnit {
     OneUnit(SupervisorOptions of_supervisor, UnitStationOptions of_unit)
         : supervisor({.id = supervisor_id, .supervisor = std::move(of_supervisor), .loop = loop_of(supervisor_id)},
-                     reports, clock),
-          unit(with_loop(std::move(of_unit)), reports, clock) {}
+                     reports.reporter(), clock),
+          unit(with_loop(std::move(of_unit)), reports.reporter(), clock) {}
     static UnitStationOptions with_loop(UnitStationOptions options) {
         options.id = unit_id;
         options.loop = loop_of(unit_id);
@@ -111,7 +112,7 @@ TEST(Stations, ASupervisorAndItsUnitsDecideOnEveryEventOfARun) {
     Around<SimpleAssigner> assigner(assigner_id, pool, clock);
     Around<SimpleReadout> readout(readout_id, pool, clock);
     SupervisorStation supervisor({.id = supervisor_id, .supervisor = {.events = 500}, .loop = loop_of(supervisor_id)},
-                                 reports, clock);
+                                 reports.reporter(), clock);
     std::vector<std::unique_ptr<UnitStation>> units;
     for (std::uint16_t i = 0; i < 2; ++i) {
         UnitStationOptions options;
@@ -120,7 +121,7 @@ TEST(Stations, ASupervisorAndItsUnitsDecideOnEveryEventOfARun) {
         options.selection.selection = "fraction:0.5";
         options.loop = loop_of(options.id);
         if (i == 1) options.loop.input = messaging::InputThread::wake_per_batch;
-        units.push_back(std::make_unique<UnitStation>(options, reports, clock));
+        units.push_back(std::make_unique<UnitStation>(options, reports.reporter(), clock));
         ASSERT_TRUE(units.back()->configure());
     }
     ASSERT_TRUE(supervisor.configure());
@@ -216,7 +217,7 @@ TEST(Stations, ASupervisorIsNotFinishedBeforeItsRunAndMayBeAskedAtAnyTime) {
     memory::BufferPool pool(64_MiB);
     Around<SimpleAssigner> assigner(assigner_id, pool, clock);
     SupervisorStation supervisor({.id = supervisor_id, .supervisor = {.events = 20}, .loop = loop_of(supervisor_id)},
-                                 reports, clock);
+                                 reports.reporter(), clock);
     std::atomic<bool> second_run{false}, finished_in_second{false};
     NamedThread asker("asker", [&](const std::stop_token& stop) {
         while (!stop.stop_requested()) {
@@ -284,7 +285,7 @@ TEST(Stations, AFilterWhoseSelectionHangsWindsDown) {
     options.memory = 16_MiB;
     const auto event = event::build_event({.ids = {.run = RunNumber{1}, .global_id = GlobalEventId{2}}}, {}).value();
     for (const bool in_order : {true, false}) {
-        FilterStation filter(options, reports, timers, clock);
+        FilterStation filter(options, reports.reporter(), timers, clock);
         ASSERT_TRUE(filter.configure());
         ASSERT_TRUE(filter.connect({}));
         ASSERT_TRUE(filter.start(RunNumber{1}));
@@ -318,7 +319,7 @@ TEST(Stations, AFilterKeepsItsAddressFromRunToRun) {
     options.filter.receiver.threads = 1;
     options.selection.selection = "none";
     options.memory = 16_MiB;
-    FilterStation filter(options, reports, timers, clock);
+    FilterStation filter(options, reports.reporter(), timers, clock);
     ASSERT_TRUE(filter.configure());
     const auto address = filter.self().events;
     ASSERT_TRUE(filter.connect({}));

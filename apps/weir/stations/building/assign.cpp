@@ -34,7 +34,7 @@ Result<std::unique_ptr<service::Station>> AssignerSettings::make(const StationPl
     options.assigner.first_level1 = Level1Id{place.partition.data.first_level1_id};
     options.loop = loop_.options(place);
     options.link = loop_.link(place);
-    return std::make_unique<building::AssignerStation>(std::move(options), services.reports, services.clock);
+    return std::make_unique<building::AssignerStation>(std::move(options), services.reports.reporter(), services.clock);
 }
 
 void add_assign(CLI::App& parent, Command& chosen) {

@@ -70,7 +70,7 @@ Result<std::unique_ptr<service::Station>> BuilderSettings::make(const StationPla
     tag.name = tag_.substr(tag_.find('_') + 1);
     options.output.tags = {tag};
     options.samples = &services.samples;
-    return std::make_unique<building::BuilderStation>(std::move(options), services.reports, services.clock);
+    return std::make_unique<building::BuilderStation>(std::move(options), services.reports.reporter(), services.clock);
 }
 
 void add_build(CLI::App& parent, Command& chosen) {

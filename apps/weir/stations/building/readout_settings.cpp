@@ -121,7 +121,7 @@ Result<> ReadoutSettings::check(const StationPlace& place) const {
 Result<std::unique_ptr<service::Station>> ReadoutSettings::make(const StationPlace& place,
                                                                 const service::StationServices& services) {
     auto made = WEIR_TRY(options(place));
-    return std::make_unique<readout::ReadoutStation>(std::move(made), services.clock, services.reports);
+    return std::make_unique<readout::ReadoutStation>(std::move(made), services.reports.reporter(), services.clock);
 }
 
 }  // namespace weir::app

@@ -59,8 +59,8 @@ Result<> FilterSettings::check(const StationPlace& place) const {
 Result<std::unique_ptr<service::Station>> FilterSettings::make(const StationPlace& place,
                                                                const service::StationServices& services) {
     auto options = WEIR_TRY(to_options(place));
-    auto station = std::make_unique<selection::FilterStation>(std::move(options), services.reports, services.timers,
-                                                              services.clock);
+    auto station = std::make_unique<selection::FilterStation>(std::move(options), services.reports.reporter(),
+                                                              services.timers, services.clock);
     station->sample_into(&services.samples);
     return station;
 }

@@ -60,7 +60,7 @@ Result<> SelectSettings::check(const StationPlace& place) const {
 Result<std::unique_ptr<service::Station>> SelectSettings::make(const StationPlace& place,
                                                                const service::StationServices& services) {
     auto options = WEIR_TRY(to_options(place));
-    return std::make_unique<selection::UnitStation>(std::move(options), services.reports, services.clock);
+    return std::make_unique<selection::UnitStation>(std::move(options), services.reports.reporter(), services.clock);
 }
 
 }  // namespace weir::app

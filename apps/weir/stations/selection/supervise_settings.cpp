@@ -118,7 +118,8 @@ Result<std::unique_ptr<service::Station>> SuperviseSettings::make(const StationP
     if (source_ == "file") {
         for (const auto& path : place.sources) WEIR_TRY(read_headers(path, options.supervisor.headers));
     }
-    return std::make_unique<selection::SupervisorStation>(std::move(options), services.reports, services.clock);
+    return std::make_unique<selection::SupervisorStation>(std::move(options), services.reports.reporter(),
+                                                          services.clock);
 }
 
 }  // namespace weir::app

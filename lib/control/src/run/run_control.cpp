@@ -55,12 +55,12 @@ const char* name(PartitionState state) noexcept {
 }
 
 RunControl::State::State(const Partition& partition, const RunControlOptions& options, const MakeLaunch& launch,
-                         Launcher& launcher, StationLinks& links, RunKeeper& keeper, service::Reports& reports,
-                         LogBook& log, const Clock& clock)
+                         Launcher& launcher, StationLinks& links, RunKeeper& keeper, Reporter report, LogBook& log,
+                         const Clock& clock)
     : partition_(partition),
       options_(options),
       keeper_(keeper),
-      reports_(reports),
+      report_(std::move(report)),
       log_(log),
       clock_(clock),
       now_(clock.now()),
@@ -282,12 +282,12 @@ bool RunControl::State::waits_for_drain() {
     if (drained()) return false;
     if (drain_until_ && now_ >= *drain_until_) return false;
     if (now_ - progress_->since < still_after) return true;
-    reports_.submit({.severity = Severity::warning,
-                     .what = fmt::format(
-                         "run {} has waited {} for {} accepted events, and none became final", number(run_),
-                         to_string(std::chrono::duration_cast<std::chrono::seconds>(now_ - progress_->since)), in_hand),
-                     .advice = "see the stations' alarms; weir run stop gives the run its stop_deadline to end",
-                     .alarm = "the run does not end"});
+    report_({.severity = Severity::warning,
+             .what = fmt::format("run {} has waited {} for {} accepted events, and none became final", number(run_),
+                                 to_string(std::chrono::duration_cast<std::chrono::seconds>(now_ - progress_->since)),
+                                 in_hand),
+             .advice = "see the stations' alarms; weir run stop gives the run its stop_deadline to end",
+             .alarm = "the run does not end"});
     progress_->since = now_;
     return true;
 }
@@ -342,7 +342,7 @@ void RunControl::State::phases_done() {
             if (!request_.comment.empty()) parameters["comment"] = request_.comment;
             parameters["partition"] = partition_.name;
             if (auto kept = keeper_.keep(run_, parameters); !kept)
-                reports_.submit(report_of(Severity::warning, "run parameters are not in the catalogue", kept.error()));
+                report_(report_of(Severity::warning, "run parameters are not in the catalogue", kept.error()));
             report(Severity::information, fmt::format("run {} runs", number(run_)));
             break;
         }
@@ -363,7 +363,7 @@ void RunControl::State::end_of_run() {
         if (auto files = keeper_.hand_off(run_)) {
             result.hand_off = std::move(*files);
         } else {
-            reports_.submit(report_of(Severity::warning, "what is handed over of the run is not known", files.error()));
+            report_(report_of(Severity::warning, "what is handed over of the run is not known", files.error()));
         }
     }
     balance(result);
@@ -371,7 +371,7 @@ void RunControl::State::end_of_run() {
     for (const auto& station : stations_) station->forget_events();
     result.alarms = latched_alarms();
     if (auto kept = keeper_.keep(run_, parameters_of(result)); !kept)
-        reports_.submit(report_of(Severity::warning, "the end of the run is not in the catalogue", kept.error()));
+        report_(report_of(Severity::warning, "the end of the run is not in the catalogue", kept.error()));
     report(result.good() ? Severity::information : Severity::error,
            fmt::format("run {} is over: {}{}", number(run_), stop_reason_,
                        result.good() || result.problems.front() == stop_reason_
@@ -379,9 +379,9 @@ void RunControl::State::end_of_run() {
                            : fmt::format("; {}", result.problems.front())));
     keeper_.over();
     if (result.hand_off && result.hand_off->left > 0)
-        reports_.submit({.severity = Severity::warning,
-                         .what = fmt::format("run {}: {}", number(run_), result.hand_off->left_text()),
-                         .advice = "the next run hands them over too, and so does weir handoff"});
+        report_({.severity = Severity::warning,
+                 .what = fmt::format("run {}: {}", number(run_), result.hand_off->left_text()),
+                 .advice = "the next run hands them over too, and so does weir handoff"});
     if (result.account && !result.account->good()) {
         for (const auto& line : result.problems) {
             if (line != result.problems.front() && std::ranges::find(problems_, line) == problems_.end())
@@ -398,8 +398,7 @@ void RunControl::State::end_of_run() {
 void RunControl::State::look_for_run_left_open() {
     const auto left = keeper_.left();
     if (!left) {
-        reports_.submit(
-            report_of(Severity::warning, "it is not known whether the run before was stopped", left.error()));
+        report_(report_of(Severity::warning, "it is not known whether the run before was stopped", left.error()));
         return;
     }
     if (!*left) return;
@@ -408,15 +407,13 @@ void RunControl::State::look_for_run_left_open() {
     parameters["stop reason"] =
         "run control ended without stopping the run; its counts are those of a second before, or older";
     const auto accepted = noted.contains("accepted") ? noted.at("accepted") : std::string("0");
-    reports_.submit(
-        {.severity = Severity::error,
-         .what = fmt::format("run {} was not stopped: the run control before this one was killed", number(run)),
-         .why = fmt::format("{} events were accepted when it was last noted", accepted),
-         .advice = "weir ls and weir verify show what its recorders have",
-         .alarm = "run not stopped"});
+    report_({.severity = Severity::error,
+             .what = fmt::format("run {} was not stopped: the run control before this one was killed", number(run)),
+             .why = fmt::format("{} events were accepted when it was last noted", accepted),
+             .advice = "weir ls and weir verify show what its recorders have",
+             .alarm = "run not stopped"});
     if (auto kept = keeper_.keep(run, parameters); !kept) {  // it stays noted, until the next run is
-        reports_.submit(
-            report_of(Severity::warning, "the end of the run before is not in the catalogue", kept.error()));
+        report_(report_of(Severity::warning, "the end of the run before is not in the catalogue", kept.error()));
         return;
     }
     keeper_.over();
@@ -432,7 +429,7 @@ void RunControl::State::note_run() {
                                                     {"recorded", fmt::to_string(e.recorded)}};
     const auto noted = keeper_.note(run_, counts);
     if (!noted && !note_failed_)
-        reports_.submit(report_of(Severity::warning, "what is known of the run cannot be noted", noted.error()));
+        report_(report_of(Severity::warning, "what is known of the run cannot be noted", noted.error()));
     note_failed_ = !noted;
 }
 
@@ -548,7 +545,7 @@ void RunControl::State::abandon(const std::string& reason) {
 // Views --------------------------------------------------------------------------------------------------------------
 
 void RunControl::State::report(Severity severity, std::string what) {
-    reports_.submit({.severity = severity, .what = std::move(what)});
+    report_({.severity = severity, .what = std::move(what)});
 }
 
 bool RunControl::State::run_active() const noexcept {
@@ -603,9 +600,10 @@ PartitionView RunControl::State::view() const {
 // The face -----------------------------------------------------------------------------------------------------------
 
 RunControl::RunControl(const Partition& partition, const RunControlOptions& options, const MakeLaunch& launch,
-                       Launcher& launcher, StationLinks& links, RunKeeper& keeper, service::Reports& reports,
-                       LogBook& log, const Clock& clock)
-    : state_(std::make_unique<State>(partition, options, launch, launcher, links, keeper, reports, log, clock)) {}
+                       Launcher& launcher, StationLinks& links, RunKeeper& keeper, Reporter report, LogBook& log,
+                       const Clock& clock)
+    : state_(std::make_unique<State>(partition, options, launch, launcher, links, keeper, std::move(report), log,
+                                     clock)) {}
 RunControl::~RunControl() = default;
 
 void RunControl::step() {

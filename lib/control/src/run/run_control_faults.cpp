@@ -181,10 +181,10 @@ bool RunControl::State::replace(StationControl& station, const std::string& what
     if (recent.size() >= options_.restarts_max) return false;
     recent.push_back(now_);
     ++station.restarts;
-    reports_.submit({.severity = Severity::error,
-                     .what = what,
-                     .advice = "it is started again",
-                     .alarm = fmt::format("{} died", name)});
+    report_({.severity = Severity::error,
+             .what = what,
+             .advice = "it is started again",
+             .alarm = fmt::format("{} died", name)});
     start_again(station);
     return true;
 }

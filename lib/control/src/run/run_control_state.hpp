@@ -14,7 +14,7 @@ namespace weir::control {
 class RunControl::State {
 public:
     State(const Partition& partition, const RunControlOptions& options, const MakeLaunch& launch, Launcher& launcher,
-          StationLinks& links, RunKeeper& keeper, service::Reports& reports, LogBook& log, const Clock& clock);
+          StationLinks& links, RunKeeper& keeper, Reporter report, LogBook& log, const Clock& clock);
 
     void step();
     [[nodiscard]] Result<> bring_up();
@@ -88,7 +88,7 @@ private:
     const Partition& partition_;
     const RunControlOptions options_;
     RunKeeper& keeper_;
-    service::Reports& reports_;
+    const Reporter report_;
     LogBook& log_;
     const Clock& clock_;
     std::vector<std::unique_ptr<StationControl>> stations_;

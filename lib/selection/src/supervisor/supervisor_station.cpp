@@ -110,10 +110,10 @@ station::LoopStationOptions around(const SupervisorStationOptions& options) {
 
 }  // namespace
 
-SupervisorStation::SupervisorStation(SupervisorStationOptions options, service::Reports& reports, const Clock& clock)
+SupervisorStation::SupervisorStation(SupervisorStationOptions options, Reporter report, const Clock& clock)
     : LoopStation(
           around(options),
-          [supervisor = options.supervisor, report = reports.reporter(), &clock]() -> Result<MakeLogic> {
+          [supervisor = options.supervisor, report = std::move(report), &clock]() -> Result<MakeLogic> {
               return [&supervisor, &report, &clock](messaging::StationLoop& loop, service::SharedStatus& status) {
                   return std::make_unique<SupervisorLogic>(supervisor, loop, status, report, clock);
               };

@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "weir/base/report.hpp"
 #include "weir/building/assigner.hpp"
-#include "weir/service/reports.hpp"
 #include "weir/station/loop_station.hpp"
 
 namespace weir::building {
@@ -21,7 +21,7 @@ struct AssignerStationOptions {
 class AssignerStation final : public station::LoopStation {
 public:
     /// Reports and clock outlive the station.
-    AssignerStation(AssignerStationOptions options, service::Reports& reports, const Clock& clock);
+    AssignerStation(AssignerStationOptions options, Reporter report, const Clock& clock);
 };
 
 }  // namespace weir::building

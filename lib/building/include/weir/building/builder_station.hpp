@@ -5,9 +5,9 @@
 #include <string>
 
 #include "weir/base/bytes.hpp"
+#include "weir/base/report.hpp"
 #include "weir/building/builder.hpp"
 #include "weir/building/delivery_output.hpp"
-#include "weir/service/reports.hpp"
 #include "weir/service/sampled_events.hpp"
 #include "weir/station/loop_station.hpp"
 
@@ -29,7 +29,7 @@ struct BuilderStationOptions {
 class BuilderStation final : public station::LoopStation {
 public:
     /// Reports and clock outlive the station.
-    BuilderStation(BuilderStationOptions options, service::Reports& reports, const Clock& clock);
+    BuilderStation(BuilderStationOptions options, Reporter report, const Clock& clock);
 };
 
 }  // namespace weir::building

@@ -15,13 +15,13 @@
 #include <vector>
 
 #include "weir/base/clock.hpp"
+#include "weir/base/report.hpp"
 #include "weir/control/launcher.hpp"
 #include "weir/control/log_book.hpp"
 #include "weir/control/open_run.hpp"
 #include "weir/control/partition.hpp"
 #include "weir/control/run_result.hpp"
 #include "weir/control/station_link.hpp"
-#include "weir/service/reports.hpp"
 
 namespace weir::control {
 
@@ -116,7 +116,7 @@ public:
 
     /// All that is passed outlives it.
     RunControl(const Partition& partition, const RunControlOptions& options, const MakeLaunch& launch,
-               Launcher& launcher, StationLinks& links, RunKeeper& keeper, service::Reports& reports, LogBook& log,
+               Launcher& launcher, StationLinks& links, RunKeeper& keeper, Reporter report, LogBook& log,
                const Clock& clock);
     ~RunControl();  // kills what still runs
 

@@ -7,6 +7,7 @@
 #include "weir/control/run_control.hpp"
 #include "weir/service/http_server.hpp"
 #include "weir/service/metrics.hpp"
+#include "weir/service/reports.hpp"
 
 namespace weir::control {
 

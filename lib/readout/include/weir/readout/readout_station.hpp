@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "weir/base/report.hpp"
 #include "weir/messaging/station_loop.hpp"
 #include "weir/readout/event_feed.hpp"
 #include "weir/readout/request_handlers.hpp"
-#include "weir/service/reports.hpp"
 #include "weir/service/station.hpp"
 #include "weir/workload/fragment_maker.hpp"
 #include "weir/workload/fragment_replay.hpp"
@@ -47,8 +47,8 @@ struct Level1Mismatch;
 
 class ReadoutStation final : public service::Station {
 public:
-    /// Clock and reports outlive the station.
-    ReadoutStation(ReadoutStationOptions options, const Clock& clock, service::Reports& reports);
+    /// The clock outlives the station.
+    ReadoutStation(ReadoutStationOptions options, Reporter report, const Clock& clock);
     ~ReadoutStation() override;
 
     [[nodiscard]] Result<> configure() override;
@@ -69,8 +69,8 @@ private:
     void mismatched(const Level1Mismatch& mismatch);
 
     const ReadoutStationOptions options_;
+    const Reporter report_;
     const Clock& clock_;
-    service::Reports& reports_;
 
     std::vector<SourceId> sources_;
     std::unique_ptr<workload::FragmentMaker> maker_;

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "weir/base/report.hpp"
 #include "weir/memory/buffer_pool.hpp"
 #include "weir/selection/filter.hpp"
-#include "weir/service/reports.hpp"
 #include "weir/service/sampled_events.hpp"
 #include "weir/service/station.hpp"
 #include "weir/service/timers.hpp"
@@ -27,8 +27,8 @@ struct FilterStationOptions {
 
 class FilterStation final : public service::Station {
 public:
-    /// Reports, timers and clock outlive the station.
-    FilterStation(FilterStationOptions options, service::Reports& reports, service::Timers& timers, const Clock& clock);
+    /// Timers and clock outlive the station.
+    FilterStation(FilterStationOptions options, Reporter report, service::Timers& timers, const Clock& clock);
     ~FilterStation() override;
 
     [[nodiscard]] Result<> configure() override;
@@ -52,7 +52,7 @@ private:
     void leak_pool();
 
     const FilterStationOptions options_;
-    service::Reports& reports_;
+    const Reporter report_;
     service::Timers& timers_;
     const Clock& clock_;
     service::SampledEvents* samples_ = nullptr;

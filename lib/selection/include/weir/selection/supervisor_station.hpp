@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "weir/base/report.hpp"
 #include "weir/selection/supervisor.hpp"
-#include "weir/service/reports.hpp"
 #include "weir/station/loop_station.hpp"
 
 namespace weir::selection {
@@ -21,7 +21,7 @@ struct SupervisorStationOptions {
 class SupervisorStation final : public station::LoopStation {
 public:
     /// Reports and clock outlive the station.
-    SupervisorStation(SupervisorStationOptions options, service::Reports& reports, const Clock& clock);
+    SupervisorStation(SupervisorStationOptions options, Reporter report, const Clock& clock);
 };
 
 }  // namespace weir::selection

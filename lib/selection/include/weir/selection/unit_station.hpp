@@ -5,9 +5,9 @@
 
 #include <string>
 
+#include "weir/base/report.hpp"
 #include "weir/selection/selection_unit.hpp"
 #include "weir/selection/selector.hpp"
-#include "weir/service/reports.hpp"
 #include "weir/station/loop_station.hpp"
 
 namespace weir::selection {
@@ -25,7 +25,7 @@ struct UnitStationOptions {
 class UnitStation final : public station::LoopStation {
 public:
     /// Reports and clock outlive the station.
-    UnitStation(UnitStationOptions options, service::Reports& reports, const Clock& clock);
+    UnitStation(UnitStationOptions options, Reporter report, const Clock& clock);
 };
 
 }  // namespace weir::selection
