@@ -110,6 +110,22 @@ TEST_F(SenderLinkTest, TriesAgainAfterPausesThatDoubleAndFailsAfterTheTimeWithou
     EXPECT_TRUE(buffer_.failure()->message().contains("no connection for 3600 s")) << buffer_.failure()->message();
 }
 
+TEST_F(SenderLinkTest, TheTimeToConnectBeginsWhenTheNameIsResolved) {
+    auto link = make(begin_listening());
+    ASSERT_EQ(link.step(time_, {}), time_) << "resolved: it wants to go on at once, with the time that it is then";
+    time_ += 5s;  // which the resolution took
+    EXPECT_EQ(link.step(time_, {}), time_ + 5s);
+    EXPECT_EQ(buffer_.stats().last_problem, "");
+}
+
+TEST_F(SenderLinkTest, ThePauseAfterANameThatIsNotFoundBeginsWhenThatIsKnown) {
+    auto link = make({"no.such.host.invalid", 9});
+    ASSERT_EQ(link.step(time_, {}), time_);
+    time_ += 5s;  // which the resolution took
+    EXPECT_EQ(link.step(time_, {}), time_ + 50ms);
+    EXPECT_TRUE(buffer_.stats().last_problem.contains("no.such.host.invalid")) << buffer_.stats().last_problem;
+}
+
 TEST_F(SenderLinkTest, WithoutAWelcomeItLosesTheConnectionAtItsTime) {
     auto link = make(begin_listening());
     auto peer = accept(link);

@@ -46,7 +46,14 @@ std::optional<SteadyTime> SenderLink::step(SteadyTime now, Ready ready) {
     bool more = true;
     while (more) {
         switch (state_) {
-            case State::resting: more = now_ >= until_ && resolve(); break;
+            case State::resting:
+                if (now_ >= until_) resolve();
+                more = false;
+                break;
+            case State::resolved:
+                begin_attempt();
+                more = false;
+                break;
             case State::connecting: more = connecting(ready); break;
             case State::serving: more = serve(ready); break;
             case State::leaving: leave(ready); [[fallthrough]];
@@ -59,17 +66,21 @@ std::optional<SteadyTime> SenderLink::step(SteadyTime now, Ready ready) {
     return until_;
 }
 
-bool SenderLink::resolve() {
-    auto addresses = transport::resolve(host_, false);
-    if (!addresses) {
-        lost(addresses.error().message());
-        rest();
-        return false;
+/// A name server may take seconds. What follows counts from the next step, at once, which has the time after it.
+void SenderLink::resolve() {
+    if (auto addresses = transport::resolve(host_, false)) {
+        addresses_ = std::move(*addresses);
+        std::ranges::reverse(addresses_);
+    } else {
+        unresolved_ = addresses.error().message();
     }
-    addresses_ = std::move(*addresses);
-    std::ranges::reverse(addresses_);
+    state_ = State::resolved;
+    until_ = now_;
+}
+
+void SenderLink::begin_attempt() {
+    if (!unresolved_.empty()) lost(std::exchange(unresolved_, {}));
     connect_next();
-    return false;
 }
 
 void SenderLink::connect_next() {

@@ -3,8 +3,8 @@
 // reads answers, and begins again when the connection is lost. A machine that its owner moves, so that tests do it
 // without real time. Everything but wake() belongs to one thread, the sender's I/O thread.
 //
-//     resting -> connecting -> serving -> leaving -> ended
-//        ^___________|____________|
+//     resting -> resolved -> connecting -> serving -> leaving -> ended
+//        ^__________|____________|____________|
 #pragma once
 
 #include <deque>
@@ -49,7 +49,7 @@ public:
     void wake() const noexcept { loop_.wake(); }
 
 private:
-    enum class State { resting, connecting, serving, leaving, ended };
+    enum class State { resting, resolved, connecting, serving, leaving, ended };
     enum class Pace { full, drained };  // of writing: the socket takes no more, or all is written
     struct Writing {
         SendBuffer::Held* event;
@@ -57,7 +57,8 @@ private:
     };
 
     // Each of these is one state's part of a step. True: the state has changed, and its successor has something to do.
-    [[nodiscard]] bool resolve();
+    void resolve();
+    void begin_attempt();
     [[nodiscard]] bool connecting(Ready ready);
     [[nodiscard]] bool serve(Ready ready);
     void leave(Ready ready);
@@ -92,6 +93,7 @@ private:
     SteadyTime now_;    // of this step
     SteadyTime until_;  // resting: to the next attempt; connecting, before WELCOME and leaving: at the latest
     std::vector<transport::Address> addresses_;  // of the host, not tried yet in this attempt; the next one is the last
+    std::string unresolved_;                     // why there are none
 
     transport::Socket socket_;
     transport::Interest watched_;
