@@ -681,7 +681,8 @@ TEST_F(SenderGroupTest, EachEventIsFinalOnceWhateverHappensToItsReceivers) {
         EXPECT_GT(group->stats().moved, 0U);
         for (std::uint64_t id = 1; id <= events; ++id) {
             int unmarked = 0, held = 0;
-            for (auto& recorder : recorders) {
+            for (auto& recorder : recorders) {  // one that is no receiver any more may still read what was sent to it
+                const std::scoped_lock lock(recorder.sink.mutex);
                 const auto found = recorder.sink.metas.find(id);
                 if (found == recorder.sink.metas.end()) continue;
                 ++held;
