@@ -154,10 +154,10 @@ void Settlement::mark(Ticket& ticket, std::uint16_t copy, Fate fate) {  // all o
     if (fate == Fate::durable) ticket.any_stored.store(true, std::memory_order_relaxed);
 }
 
-Settlement::Settled Settlement::settle(Ticket& ticket, std::vector<delivery::Answer>& duplicates_again,
-                                       delivery::CreditHold* credit) {
-    if (ticket.copies_open.fetch_sub(1, std::memory_order_acq_rel) > 1) return Settled::not_yet;
-    // Only the last thread comes here, so no other uses the event's credit.
+void Settlement::settle(Ticket& ticket, Settled& settled, delivery::CreditHold* credit) {
+    if (ticket.copies_open.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
+    // Only the last thread comes here, so no other uses the event's credit; and whose event it is does not change any
+    // more (begin() of a duplicate).
     const auto take_credit = [credit] { return credit != nullptr ? std::move(*credit) : delivery::CreditHold{}; };
     const delivery::Answer event{delivery::SessionId{ticket.session}, ticket.sequence};
     const bool any_stored = ticket.any_stored.load(std::memory_order_relaxed);
@@ -167,58 +167,53 @@ Settlement::Settled Settlement::settle(Ticket& ticket, std::vector<delivery::Ans
         const PartialCopies::State state{done, nullptr, any_stored};
         if (ticket.streams != 0) {
             const auto left = done != 0 ? std::optional(UniqueEvents::Left{state, ticket.streams}) : std::nullopt;
-            return_duplicates(unique_.lost(ticket.event, left), duplicates_again);
+            return_duplicates(unique_.lost(ticket.event, left), settled.again);
         } else if (done != 0) {
             partial_.keep(ticket.session, ticket.sequence, state);
         }
-        return Settled::send_again;
+        return settled.again.push_back(event);
     }
     if (any_stored) {
         sessions_.add(ticket.session, ticket.sequence);
         if (ticket.streams != 0) reject_duplicates(unique_.durable(ticket.event));
-        if (!ticket.any_late.load(std::memory_order_relaxed)) return Settled::acknowledge;
-        held_.hold({.event = event, .kind = HeldAnswers::Kind::acknowledge, .credit = take_credit()});
-        return Settled::held;
+        if (!ticket.any_late.load(std::memory_order_relaxed)) return settled.acknowledged.push_back(event);
+        return held_.hold({.event = event, .kind = HeldAnswers::Kind::acknowledge, .credit = take_credit()});
     }
-    if (ticket.streams != 0) return_duplicates(unique_.lost(ticket.event), duplicates_again);
+    if (ticket.streams != 0) return_duplicates(unique_.lost(ticket.event), settled.again);
     hold_rejection(event, wire::RejectReason::late, "its lumi block was closed before it came", take_credit());
-    return Settled::held;
+}
+
+void Settlement::send(const Settled& settled) {
+    if (!settled.acknowledged.empty()) target_.acknowledge(settled.acknowledged);
+    if (!settled.again.empty()) target_.send_again(settled.again);
 }
 
 void Settlement::settle_and_answer(Ticket& ticket, delivery::CreditHold* credit) {
-    const delivery::Answer answer{delivery::SessionId{ticket.session}, ticket.sequence};
-    std::vector<delivery::Answer> again;
-    const auto settled = settle(ticket, again, credit);
-    if (settled == Settled::acknowledge) target_.acknowledge({&answer, 1});
-    if (settled == Settled::send_again) again.push_back(answer);
-    if (!again.empty()) target_.send_again(again);
+    Settled settled;
+    settle(ticket, settled, credit);
+    send(settled);
 }
 
 void Settlement::durable(std::span<const PlacedCopy> copies) {
-    std::vector<delivery::Answer> answers, again;
-    answers.reserve(copies.size());
+    Settled settled;
+    settled.acknowledged.reserve(copies.size());
     for (const auto& [entry, ticket, ledger] : copies) {
         ledger->stored(entry.length);
         mark(*ticket, entry.copy, Fate::durable);
-        const delivery::Answer event{delivery::SessionId{ticket->session}, ticket->sequence};
-        const auto settled = settle(*ticket, again);
-        if (settled == Settled::acknowledge) answers.push_back(event);
-        if (settled == Settled::send_again) again.push_back(event);
+        settle(*ticket, settled);
     }
-    target_.acknowledge(answers);
-    if (!again.empty()) target_.send_again(again);
+    send(settled);
     no_longer_in_hand(copies.size());
 }
 
 void Settlement::lost(std::span<const PlacedCopy> copies) {
-    std::vector<delivery::Answer> again;
+    Settled settled;
     for (const auto& [entry, ticket, ledger] : copies) {
         ledger->returned();
         mark(*ticket, entry.copy, Fate::lost);
-        const delivery::Answer event{delivery::SessionId{ticket->session}, ticket->sequence};
-        if (settle(*ticket, again) == Settled::send_again) again.push_back(event);
+        settle(*ticket, settled);
     }
-    target_.send_again(again);
+    send(settled);
     no_longer_in_hand(copies.size());
 }
 

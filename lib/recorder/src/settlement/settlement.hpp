@@ -136,15 +136,18 @@ public:
 
 private:
     enum class Fate { durable, late, lost };
-    enum class Settled { not_yet, acknowledge, send_again, held };
+    /// Answers that nothing holds.
+    struct Settled {
+        std::vector<delivery::Answer> acknowledged, again;
+    };
 
     void count_rejected(GlobalEventId id, std::span<Ledger* const> ledgers, wire::RejectReason reason);
     void hold_rejection(delivery::Answer event, wire::RejectReason reason, std::string text,
                         delivery::CreditHold credit = {});
     static void mark(Ticket& ticket, std::uint16_t copy, Fate fate);
     /// One more of the event's copies has met its fate, or it is taken as a whole.
-    [[nodiscard]] Settled settle(Ticket& ticket, std::vector<delivery::Answer>& duplicates_again,
-                                 delivery::CreditHold* credit = nullptr);
+    void settle(Ticket& ticket, Settled& settled, delivery::CreditHold* credit = nullptr);
+    void send(const Settled& settled);
     void settle_and_answer(Ticket& ticket, delivery::CreditHold* credit);
     void no_longer_in_hand(std::uint64_t copies);
     // settlement_duplicates.cpp

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "answers.hpp"
@@ -247,6 +248,20 @@ TEST_F(UniqueSettlementTest, ADuplicateGoesOnWithAnEventThatStopped) {
     end(duplicate);
     durable(first);
     durable(second);
+    EXPECT_EQ(answers_.take(), Lines{"acknowledged 2/1"});
+}
+
+TEST_F(UniqueSettlementTest, ADuplicateGoesOnWithAnEventThatStoppedWhileAnotherThreadHasTheCopyThatWasPlaced) {
+    auto taking = begin(1, 1).value();
+    const auto first = place(taking, 0);
+    taking.state.taken |= 1;
+    settlement_.stop(std::move(taking));
+    std::jthread syncing([&] { durable(first); });  // nothing puts it before or behind the begin
+    const auto duplicate = begin(1, 2).value();
+    const auto second = place(duplicate, 1);
+    end(duplicate);
+    durable(second);
+    syncing.join();
     EXPECT_EQ(answers_.take(), Lines{"acknowledged 2/1"});
 }
 
