@@ -22,6 +22,7 @@ public:
         std::uint64_t taken = 0;         // bit n: copy n (events have at most 64 tags)
         std::shared_ptr<Ticket> ticket;  // of the copies in hand; none after a crash, or when one was lost
         bool any_stored = true;          // of those taken
+        std::uint64_t late = 0;          // of those taken, when there is no ticket: no file has them
     };
 
     [[nodiscard]] std::optional<State> find(std::uint32_t session, Sequence sequence) const {

@@ -63,6 +63,7 @@ std::optional<Settlement::Taking> Settlement::begin(delivery::IncomingEvent& eve
         // And one until end(): the event is not answered while it is being taken, or waits for more memory.
         state.ticket->copies_open.store(missing + 1, std::memory_order_relaxed);
         state.ticket->done.store(state.taken, std::memory_order_relaxed);
+        state.ticket->late.store(state.late, std::memory_order_relaxed);
         state.ticket->any_stored.store(state.taken != 0 && state.any_stored, std::memory_order_relaxed);
     }
     return taking;
@@ -149,8 +150,9 @@ void Settlement::answer(HeldAnswers::Round& round) {
 
 void Settlement::mark(Ticket& ticket, std::uint16_t copy, Fate fate) {  // all of it is ordered by the count of settle()
     if (fate == Fate::lost) return ticket.any_lost.store(true, std::memory_order_relaxed);
-    ticket.done.fetch_or(std::uint64_t{1} << copy, std::memory_order_relaxed);
-    if (fate == Fate::late) ticket.any_late.store(true, std::memory_order_relaxed);
+    const auto bit = std::uint64_t{1} << copy;
+    ticket.done.fetch_or(bit, std::memory_order_relaxed);
+    if (fate == Fate::late) ticket.late.fetch_or(bit, std::memory_order_relaxed);
     if (fate == Fate::durable) ticket.any_stored.store(true, std::memory_order_relaxed);
 }
 
@@ -161,10 +163,11 @@ void Settlement::settle(Ticket& ticket, Settled& settled, delivery::CreditHold* 
     const auto take_credit = [credit] { return credit != nullptr ? std::move(*credit) : delivery::CreditHold{}; };
     const delivery::Answer event{delivery::SessionId{ticket.session}, ticket.sequence};
     const bool any_stored = ticket.any_stored.load(std::memory_order_relaxed);
+    const auto late = ticket.late.load(std::memory_order_relaxed);
     if (ticket.any_lost.load(std::memory_order_relaxed)) {
         // Kept before it is returned: when it comes again, only what is missing is stored.
         const auto done = ticket.done.load(std::memory_order_relaxed);
-        const PartialCopies::State state{done, nullptr, any_stored};
+        const PartialCopies::State state{done, nullptr, any_stored, late};
         if (ticket.streams != 0) {
             const auto left = done != 0 ? std::optional(UniqueEvents::Left{state, ticket.streams}) : std::nullopt;
             return_duplicates(unique_.lost(ticket.event, left), settled.again);
@@ -176,7 +179,7 @@ void Settlement::settle(Ticket& ticket, Settled& settled, delivery::CreditHold* 
     if (any_stored) {
         sessions_.add(ticket.session, ticket.sequence);
         if (ticket.streams != 0) reject_duplicates(unique_.durable(ticket.event));
-        if (!ticket.any_late.load(std::memory_order_relaxed)) return settled.acknowledged.push_back(event);
+        if (late == 0) return settled.acknowledged.push_back(event);
         return held_.hold({.event = event, .kind = HeldAnswers::Kind::acknowledge, .credit = take_credit()});
     }
     if (ticket.streams != 0) return_duplicates(unique_.lost(ticket.event), settled.again);

@@ -79,14 +79,15 @@ public:
     /// What is to be done of an event.
     struct Taking {
         PartialCopies::State state{};  // which copies need no place (any more), and the ticket of all
-        std::uint64_t late = 0;        // of these copies: no file has them
         std::uint64_t streams = 0;     // as Ticket::streams
         delivery::Answer event{};
         GlobalEventId id{};
 
         [[nodiscard]] bool needs(std::uint16_t copy) const { return (state.taken >> copy & 1) == 0; }
         /// The copies that are, or will be, in files.
-        [[nodiscard]] std::uint64_t stored() const { return state.taken & ~late; }
+        [[nodiscard]] std::uint64_t stored() const {
+            return state.taken & ~state.ticket->late.load(std::memory_order_relaxed);
+        }
     };
     /// `ledgers`: of the event's streams, in the order of its tags. Nothing: it is a duplicate, was moved from, and is
     /// answered in its time.

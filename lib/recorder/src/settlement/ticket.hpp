@@ -18,8 +18,8 @@ struct Ticket {
     // Not yet final, and one more while the event is being taken; who makes it zero answers.
     std::atomic<std::uint32_t> copies_open{0};
     std::atomic<std::uint64_t> done{0};   // bit n: copy n is durable, or late; it need not come again
+    std::atomic<std::uint64_t> late{0};   // of these copies: no file has them; it is answered when that is counted
     std::atomic<bool> any_stored{false};  // acknowledged if so, else rejected
-    std::atomic<bool> any_late{false};    // it is answered when that is counted for good
     std::atomic<bool> any_lost{false};    // neither: it has to be sent again
 };
 

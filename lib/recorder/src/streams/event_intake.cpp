@@ -103,7 +103,6 @@ delivery::Taken EventIntake::place_copies(delivery::IncomingEvent& event, const 
             case Placed::yes: taking.state.taken |= bit; break;
             case Placed::late:
                 taking.state.taken |= bit;
-                taking.late |= bit;
                 settlement_.late(stream.ledger(), *taking.state.ticket, copy);
                 break;
             case Placed::full: settlement_.stop(std::move(taking)); return delivery::Taken::full;

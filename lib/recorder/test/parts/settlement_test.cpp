@@ -153,6 +153,23 @@ TEST_F(SettlementTest, AnEventThatFoundNoMemoryGoesOnWhereItStopped) {
     EXPECT_EQ(answers_.take(), Lines{"acknowledged 1/1"});
 }
 
+TEST_F(SettlementTest, ACopyThatWasLateIsInNoFileWhenTheRestOfItsEventComesAgain) {
+    auto taking = begin(1).value();
+    settlement_.late(physics_, *taking.state.ticket, 0);
+    taking.state.taken |= 1;
+    settlement_.stop(std::move(taking));
+    const auto again = begin(1).value();
+    EXPECT_FALSE(again.needs(0));
+    EXPECT_EQ(again.stored(), 0U);
+    const auto copy = place(again, 1);
+    end(again);
+    lost(copy);
+    EXPECT_EQ(answers_.take(), Lines{"returned 1/1"});
+    const auto once_more = begin(1).value();
+    EXPECT_FALSE(once_more.needs(0));
+    EXPECT_EQ(once_more.stored(), 0U);
+}
+
 TEST_F(SettlementTest, ARejectionIsAnsweredWhenItIsCountedForGood) {
     auto incoming = event(1);
     const std::array<Ledger*, 2> ledgers{&physics_, &settlement_.unplaced()};
