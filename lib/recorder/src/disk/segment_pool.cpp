@@ -75,15 +75,20 @@ void SegmentPool::release(std::byte* segment) {
 }
 
 void SegmentPool::wake_refused() {
+    std::function<void()> freed;
     {
         const std::scoped_lock lock(mutex_);
         if (!std::exchange(any_refused_, false)) return;
+        freed = freed_;
     }
     released_.notify_all();
-    if (freed_) freed_();
+    if (freed) freed();
 }
 
-void SegmentPool::on_freed(std::function<void()> freed) { freed_ = std::move(freed); }
+void SegmentPool::on_freed(std::function<void()> freed) {
+    const std::scoped_lock lock(mutex_);
+    freed_ = std::move(freed);
+}
 
 std::size_t SegmentPool::free_count() const {
     const std::scoped_lock lock(mutex_);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 namespace weir::recorder {
 namespace {
 
@@ -91,6 +93,16 @@ TEST_F(SegmentPoolTest, ARefusedRequestIsNotifiedOnceWhenItMayComeAgain) {
     EXPECT_FALSE(take(2) && take(2));
     pool_.wake_refused();
     EXPECT_EQ(calls, 2);
+}
+
+TEST_F(SegmentPoolTest, WhoIsNotifiedMayChangeWhileAnotherThreadReleases) {
+    pool_.on_freed([] {});
+    ASSERT_TRUE(take(8));
+    EXPECT_FALSE(take(2));
+    std::jthread writing([&] { release(); });  // nothing puts it before or behind the change
+    pool_.on_freed({});
+    writing.join();
+    EXPECT_EQ(pool_.free_count(), 1U);
 }
 
 }  // namespace

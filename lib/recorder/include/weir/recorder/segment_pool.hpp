@@ -48,6 +48,7 @@ public:
     void wake_refused();
 
     /// `freed` is called, by the thread that releases or wakes, when a request that was refused may come again.
+    /// A call that has begun may end after another is set.
     void on_freed(std::function<void()> freed);
 
     [[nodiscard]] std::size_t segment_size() const noexcept { return segment_; }
