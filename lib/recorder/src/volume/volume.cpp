@@ -176,8 +176,19 @@ Result<> Volume::commit_journal() {
     return committed;
 }
 
-std::optional<HeldAnswers::Round> Volume::take_held_round() {
+/// Takes what is held, and returns its counts, for the journal. Nothing when the volume is out of use: a call may have
+/// hung until now, and whoever found that out looks for what was taken once, and waits for nothing here.
+std::optional<std::vector<datafile::RejectedCopies>> Volume::begin_held_round() {
     const std::scoped_lock lock(rounds_mutex_);
+    if (state_ == VolumeState::failed) return std::nullopt;
+    held_round_ = settlement_.held().take();
+    return held_round_->counts;
+}
+
+/// Nothing when the disk has hung: then another volume has it, and the settlement may be gone.
+std::optional<HeldAnswers::Round> Volume::end_held_round() {
+    const std::scoped_lock lock(rounds_mutex_);
+    if (hangs_) return std::nullopt;
     return std::exchange(held_round_, std::nullopt);
 }
 
@@ -209,22 +220,19 @@ bool Volume::round() {
     }
     if (state() == VolumeState::failed) return false;  // every file was abandoned
     write_index(batch);
+    const auto counts = begin_held_round();
+    if (!counts) return false;
     for (const auto& [open, flush, error] : batch) {
         if (error || open->file->abandoned()) continue;
         if (flush.first) journal_->add(open->file->opened());
         for (const auto& copy : open->file->flushing()) journal_->add(copy.entry);
     }
-    auto held = settlement_.held().take();
-    for (const auto& counts : held.counts) journal_->add(counts);
-    {
-        const std::scoped_lock held_lock(rounds_mutex_);
-        held_round_ = std::move(held);
-    }
+    for (const auto& rejected : *counts) journal_->add(rejected);
     const auto committed = commit_journal();
-    if (auto mine = take_held_round()) {  // else the disk hung, and another volume has it
-        if (committed) settlement_.answer(*mine);
-        else settlement_.held().not_written(std::move(*mine));
-    }
+    auto held = end_held_round();
+    if (!held) return false;
+    if (committed) settlement_.answer(*held);
+    else settlement_.held().not_written(std::move(*held));
     std::vector<PlacedCopy> durable;
     for (auto& [open, flush, error] : batch) {
         if (!committed && !error) error = committed.error();
@@ -462,13 +470,20 @@ void Volume::stop() {
         }
         thread_.join();
     }
-    // The thread that has it now begins a file on a disk that hangs: nothing waits for that here, and the next start
-    // removes them.
-    if (const std::unique_lock lock(unbegun_mutex_, std::try_to_lock); lock) remove_all_unbegun();
-    reserve_.release();
-    const std::scoped_lock lock(journal_mutex_);
-    // When it cannot be removed, the next start reads it, finds every file closed, and removes it then.
-    if (journal_ && state() != VolumeState::failed) static_cast<void>(journal_->remove_if_unneeded());
+    if (hangs()) return;  // what is left is removed by the next start; a thread may be stuck with any of the locks
+    static_cast<void>(unless_it_hangs([this] {
+        // Else a file that is destroyed waits for its writes, and nobody looks whether they ever end.
+        for (const auto& open : open_files()) open->file->wait_quiet();
+        {
+            const std::scoped_lock lock(unbegun_mutex_);
+            remove_all_unbegun();
+        }
+        reserve_.release();
+        const std::scoped_lock lock(journal_mutex_);
+        // When it cannot be removed, the next start reads it, finds every file closed, and removes it then.
+        if (journal_ && state() != VolumeState::failed) static_cast<void>(journal_->remove_if_unneeded());
+        return Result<>{};
+    }));
 }
 
 void Volume::forget_rejected() {

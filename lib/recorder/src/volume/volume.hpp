@@ -128,8 +128,9 @@ public:
     /// Takes the volume out of use when it has been silent for so long. Any thread.
     void check_silence(std::chrono::nanoseconds longest);
 
-    /// Ends the sync thread, if start() began one, after its last round; removes the journal when nothing is open.
-    /// Called again it does nothing.
+    /// Ends the sync thread, if start() began one, after its last round, and waits for writes in flight; removes the
+    /// journal when nothing is open. Of a volume that hangs, or turns out to, everything stays as it is. Called again it
+    /// does nothing.
     void stop();
 
     [[nodiscard]] const std::filesystem::path& directory() const noexcept { return options_.directory; }
@@ -186,7 +187,8 @@ private:
     void write_index(std::vector<FileInRound>& batch);
     [[nodiscard]] Result<> commit_journal();
     [[nodiscard]] datafile::JournalWriter::SessionNames session_names() const;
-    [[nodiscard]] std::optional<HeldAnswers::Round> take_held_round();
+    [[nodiscard]] std::optional<std::vector<datafile::RejectedCopies>> begin_held_round();
+    [[nodiscard]] std::optional<HeldAnswers::Round> end_held_round();
     void abandon(const std::shared_ptr<StreamFile>& file, const Error& error);
     void take_out_of_use(const Error& error, bool hangs);
     void note(const Error& error);  // of a call that concerns no open file

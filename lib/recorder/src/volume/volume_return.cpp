@@ -81,7 +81,12 @@ void Volume::check_silence(std::chrono::nanoseconds longest) {
                                   std::chrono::duration_cast<std::chrono::seconds>(silence).count())};
     if (hangs()) return;
     take_out_of_use(error, true);  // also when it was out of use before: its threads are stuck
-    if (auto held = take_held_round(); held) settlement_.held().not_written(std::move(*held));
+    std::optional<HeldAnswers::Round> held;
+    {
+        const std::scoped_lock lock(rounds_mutex_);
+        held = std::exchange(held_round_, std::nullopt);
+    }
+    if (held) settlement_.held().not_written(std::move(*held));
 }
 
 }  // namespace weir::recorder

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "answers.hpp"
+#include "disk/space_reserve.hpp"
 #include "ruled_file_system.hpp"
 #include "weir/recorder/testing/recording_fixture.hpp"
 
@@ -52,9 +53,9 @@ protected:
         opened.start.assign(200, std::byte{1});
         return volume_->create(opened, true);
     }
-    void put_event(StreamFile& file) {
+    void put_event(StreamFile& file, std::uint64_t length = 1000) {
         CopyRequest request;
-        request.length = 1000;
+        request.length = length;
         request.ticket = std::make_shared<Ticket>();
         request.ticket->copies_open = 2;  // never settled
         request.ledger = &ledger_;
@@ -63,6 +64,16 @@ protected:
         settlement_.placed(ledger_);
         for (auto piece : place.pieces) std::ranges::fill(piece, std::byte{2});
         file.complete(place, {});
+    }
+    /// An answer waits for the commit of a journal.
+    void reject_event() {
+        delivery::IncomingEvent event;
+        settlement_.reject(event, {}, wire::RejectReason::no_tags, "why");
+    }
+    /// The call that is in flight has been for so long that the volume is out of use.
+    void hang() {
+        time_.advance(5s);
+        volume_->check_silence(5s);
     }
     void forget(const std::shared_ptr<StreamFile>& file) {
         const auto guid = file->opened().guid;
@@ -211,7 +222,7 @@ TEST_F(VolumeTest, TheThreadRunsARoundThatIsWantedAndALastOneAtTheStop) {
     volume_->stop();  // does nothing
 }
 
-TEST_F(VolumeTest, AVolumeThatHangsInACreateIsNotUsedAgainAndLeavesNothingOfTheFile) {
+TEST_F(VolumeTest, AVolumeThatHangsInACreateIsNotUsedAgainAndItsStopTouchesNothing) {
     std::latch begun{1};
     std::atomic<bool> hangs{true};
     disk_.before(Call::open, "b.writing", [&] {
@@ -238,7 +249,51 @@ TEST_F(VolumeTest, AVolumeThatHangsInACreateIsNotUsedAgainAndLeavesNothingOfTheF
     EXPECT_EQ(volume_->state(), VolumeState::failed);
     EXPECT_EQ(recoveries_, 0);
     volume_->stop();
-    EXPECT_EQ(endings_of("b"), Endings{});
+    EXPECT_TRUE(std::filesystem::exists(directory_ / SpaceReserve::file_name));
+    EXPECT_EQ(endings_of("b"), (Endings{".index.writing", ".writing"}));  // the next start removes them
+}
+
+TEST_F(VolumeTest, AStopWaitsForWritesInFlightSoThatOneThatNeverEndsIsFoundOut) {
+    const auto file = create("a").value();
+    std::latch begun{1};
+    std::atomic<bool> hangs{true}, ended{false};
+    disk_.before(Call::pwrite, "a.writing", [&] {
+        begun.count_down();
+        hangs.wait(true);
+    });
+    put_event(*file, 9000);  // its first segment is full, and written before any round
+    begun.wait();
+    std::jthread disk([&] {
+        std::this_thread::sleep_for(20ms);  // a stop that does not wait is over by then
+        ended = true;
+        hangs = false;
+        hangs.notify_all();
+    });
+    volume_->stop();
+    EXPECT_TRUE(ended);
+}
+
+TEST_F(VolumeTest, ARoundInWhichTheDiskHungTakesNoAnswersThatAreHeld) {
+    const auto file = create("a").value();
+    put_event(*file);
+    reject_event();
+    disk_.before(Call::pwrite, "a.index.writing", [this] { hang(); });
+    volume_->step(time_.now());
+    EXPECT_TRUE(volume_->hangs());
+    EXPECT_EQ(answers_.take(), std::vector<std::string>{});
+    EXPECT_TRUE(settlement_.held().due());  // another volume's
+}
+
+TEST_F(VolumeTest, ARoundWhoseCommitHungSettlesNothing) {
+    const auto file = create("a").value();
+    put_event(*file);
+    reject_event();
+    disk_.before(Call::pwrite, "weir.journal", [this] { hang(); });
+    volume_->step(time_.now());
+    EXPECT_TRUE(volume_->hangs());
+    EXPECT_EQ(volume_->stats().rounds, 0U);
+    EXPECT_EQ(answers_.take(), std::vector<std::string>{});
+    EXPECT_TRUE(settlement_.held().due());  // another volume's
 }
 
 TEST_F(VolumeTest, NothingOfAFileThatFailedBeforeItHeldAnythingTakesSpaceWhileTheCatalogueKnowsIt) {
