@@ -117,15 +117,18 @@ std::optional<Error> Recording::failure() const {
     return volumes_.front()->failure();
 }
 
-Result<> Recording::recover_volume(const std::filesystem::path& directory) {
+Result<> Recording::recover_volume(Volume& volume) {
+    const auto catalogue = catalogue_;
+    const auto recorder = options_.recorder;
     const auto left = WEIR_TRY(catalogue_->files({.run = run_,
                                                   .recorder = options_.recorder,
-                                                  .volume = directory.native(),
+                                                  .volume = volume.directory().native(),
                                                   .file_state = catalogue::FileState::opened}));
     // What its journal counts is in the catalogue before that journal goes.
     WEIR_TRY(accounts_->write_ledger());
-    auto recovered = recovery::recover_and_record(directory, options_.recorder, *catalogue_, clock_, system_,
+    auto recovered = recovery::recover_and_record(volume.directory(), recorder, *catalogue, clock_, volume.watched(),
                                                   recovery::JournalCounts::known);
+    if (volume.hangs()) return std::unexpected(*volume.failure());  // nothing else of this recording may be there
     // Also when not all could be recovered: what is closed or gone now is not found open again.
     for (const auto& row : left) {
         const auto now = WEIR_TRY(catalogue_->file(row.guid));
@@ -153,7 +156,8 @@ Result<std::vector<catalogue::FileRow>> Recording::recover_what_is_left(bool als
             std::ranges::any_of(left, [&](const auto& row) { return row.volume == volume->directory().native(); });
         const bool failed = volume->state() == VolumeState::failed;
         if ((!failed && (!here || !also_good_volumes)) || volume->hangs()) continue;
-        if (auto recovered = recover_volume(volume->directory()); !recovered && here)
+        const auto recover = [this, &left_open = *volume] { return recover_volume(left_open); };
+        if (auto recovered = volume->unless_it_hangs(recover); !recovered && here)
             reports_.alarm(fmt::format("files left open: {}", volume->directory().native()),
                            recovered.error().message());
     }

@@ -110,7 +110,7 @@ private:
     void step_due_files();   // thread "due files"
     void step_disk_watch();  // thread "disk watch"
     [[nodiscard]] bool make_room_for_catalogue();
-    [[nodiscard]] Result<> recover_volume(const std::filesystem::path& directory);
+    [[nodiscard]] Result<> recover_volume(Volume& volume);
     [[nodiscard]] Result<std::vector<catalogue::FileRow>> recover_what_is_left(bool also_good_volumes);
     void report_doubts(const recovery::RecoveryResult& recovered) const;
 
@@ -123,9 +123,9 @@ private:
     bool stopped_ = false;
     SteadyTime started_{};
 
-    memory::BufferPool buffers_;             // of events that are received
-    std::unique_ptr<SegmentPool> segments_;  // of files that are written
-    std::unique_ptr<catalogue::Catalogue> catalogue_;
+    memory::BufferPool buffers_;                       // of events that are received
+    std::unique_ptr<SegmentPool> segments_;            // of files that are written
+    std::shared_ptr<catalogue::Catalogue> catalogue_;  // also of a thread that hangs in recover_volume()
     LumiBlocks blocks_;
     Settlement settlement_;
     std::vector<std::unique_ptr<Volume>> volumes_;

@@ -176,11 +176,10 @@ Result<> Recording::open_volumes(Directories directories) {
                                            .reserve = options_.disk_reserve,
                                            .headroom = options_.disk_headroom,
                                            .retry_first = options_.disk_retry};
-        auto volume =
-            WEIR_TRY(Volume::open(volume_options, std::move(locks[i]), *segments_, settlement_, reports_,
-                                  {.changed = [this] { receiver_->retry(); },
-                                   .recover = [this](const auto& directory) { return recover_volume(directory); }},
-                                  clock_, system_));
+        auto volume = WEIR_TRY(Volume::open(volume_options, std::move(locks[i]), *segments_, settlement_, reports_,
+                                            {.changed = [this] { receiver_->retry(); },
+                                             .recover = [this](Volume& failed) { return recover_volume(failed); }},
+                                            clock_, system_));
         volumes_.push_back(std::move(volume));
     }
     catalogue_->on_no_space([this] { return make_room_for_catalogue(); });

@@ -361,6 +361,39 @@ TEST_F(RecorderFaults, ADiskThatNeverAnswersIsAbandonedAndTheOtherGoesOn) {
     EXPECT_FALSE(stopped.has_value()) << all_alarms();
 }
 
+TEST_F(RecorderFaults, AStopEndsAlthoughTheDiskHangsInTheRecoveryOfItsVolume) {
+    options_.disk_silence_max = 5s;
+    begin();
+    send(10);
+    ASSERT_TRUE(flushed(*sender_));
+    disk_.set([](Call call, const std::string&) { return call != Call::close ? EROFS : 0; });
+    send(10);
+    ASSERT_TRUE(eventually([&] { return recorder_->failure().has_value(); })) << all_alarms();
+    static std::atomic<bool> for_ever{true}, hung{false};  // outlive the thread that is left behind
+    disk_.hang(
+        [](Call call, const std::string&) {
+            if (call == Call::rename_new) hung = true;
+            return call == Call::rename_new;
+        },
+        for_ever);
+    ASSERT_TRUE(eventually([] { return hung.load(); })) << all_alarms();
+    EXPECT_GT(disk_.fired(), 0);  // and its thread does not use disk_ any more
+    std::atomic<bool> stopped{false};
+    std::jthread stopping([&] {
+        EXPECT_FALSE(recorder_->stop(50ms).has_value());
+        stopped = true;
+    });
+    EXPECT_TRUE(eventually([&] { return stopped.load(); })) << all_alarms();
+    if (!stopped) {
+        for_ever = false;
+        for_ever.notify_all();
+    }
+    stopping.join();
+    recorder_.reset();
+    auto copies = stored();
+    EXPECT_LE(copies["physics"].size(), sent_);
+}
+
 struct OneFault {
     const char* name;
     Call call;

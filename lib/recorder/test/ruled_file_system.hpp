@@ -37,9 +37,10 @@ public:
     void clear() { set({}); }
     /// Calls of which `which` is true do not return while `for_ever` is.
     void hang(std::function<bool(Call, const std::string&)> which, const std::atomic<bool>& for_ever) {
-        set([which = std::move(which), &for_ever](Call call, const std::string& path) {
+        const std::scoped_lock lock(mutex_);
+        rule_ = [which = std::move(which), &for_ever](Call call, const std::string& path) {
             return which(call, path) && for_ever ? hangs : 0;
-        });
+        };
         for_ever_ = &for_ever;
     }
     /// Before the next call of this kind for a path with this part is made, its thread does this, once.

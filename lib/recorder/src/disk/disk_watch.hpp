@@ -24,6 +24,15 @@ public:
         in_flight_.fetch_sub(1, std::memory_order_relaxed);
     }
 
+    /// A call that FileSystem does not have.
+    template <class Call>
+    [[nodiscard]] auto watched(Call call) {
+        begin();
+        auto got = call();
+        end();
+        return got;
+    }
+
     /// How long calls have been in flight without one of them ending; zero when none is.
     [[nodiscard]] std::chrono::nanoseconds silence() const noexcept {
         if (in_flight_.load(std::memory_order_relaxed) == 0) return {};

@@ -64,8 +64,9 @@ public:
     struct Callbacks {
         /// An event that waits for a place may find one now. Any thread.
         std::function<void()> changed;
-        /// Recovers the directory of a volume that failed and can be written again. Sync thread.
-        std::function<Result<>(const std::filesystem::path& directory)> recover;
+        /// Recovers the directory of a volume that failed and can be written again, through its watched(). When it
+        /// hangs there, what the callback uses may be gone when the call returns. Sync thread.
+        std::function<Result<>(Volume& volume)> recover;
     };
 
     [[nodiscard]] static Result<std::unique_ptr<Volume>> open(const VolumeOptions& options,
@@ -125,12 +126,14 @@ public:
     /// Runs `work`, which uses this volume, on a thread of its own, and returns its result; or, when the volume turns
     /// out to hang, an error without it: so `work` owns what it uses.
     [[nodiscard]] Result<> unless_it_hangs(std::function<Result<>()> work);
+    /// The file system, such that a call in which the disk hangs is noticed.
+    [[nodiscard]] FileSystem& watched() noexcept { return system_; }
     /// Takes the volume out of use when it has been silent for so long. Any thread.
     void check_silence(std::chrono::nanoseconds longest);
 
     /// Ends the sync thread, if start() began one, after its last round, and waits for writes in flight; removes the
-    /// journal when nothing is open. Of a volume that hangs, or turns out to, everything stays as it is. Called again it
-    /// does nothing.
+    /// journal when nothing is open. Of a volume that hangs, or turns out to, everything stays as it is. Called again
+    /// it does nothing.
     void stop();
 
     [[nodiscard]] const std::filesystem::path& directory() const noexcept { return options_.directory; }
@@ -198,6 +201,7 @@ private:
     // Names that others take away: volume_names.cpp
     [[nodiscard]] bool leads_to(const std::filesystem::path& path, const File& file);
     [[nodiscard]] std::filesystem::path path_of(const StreamFile& file, const char* ending) const;
+    [[nodiscard]] bool is_taken(const std::filesystem::path& path);
     [[nodiscard]] bool is_in_place();
     [[nodiscard]] Error not_in_place() const;
     [[nodiscard]] bool was_discarded(const StreamFile& file) const;

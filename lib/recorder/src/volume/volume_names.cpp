@@ -24,10 +24,12 @@ std::filesystem::path Volume::path_of(const StreamFile& file, const char* ending
 
 /// As has_name(); a disk that hangs in it is noticed as in any other call.
 bool Volume::leads_to(const std::filesystem::path& path, const File& file) {
-    system_.begin();
-    const bool leads = datafile::has_name(file, path);
-    system_.end();
-    return leads;
+    return system_.watched([&] { return datafile::has_name(file, path); });
+}
+
+bool Volume::is_taken(const std::filesystem::path& path) {
+    std::error_code ignored;
+    return system_.watched([&] { return std::filesystem::exists(std::filesystem::symlink_status(path, ignored)); });
 }
 
 bool Volume::is_in_place() { return leads_to(options_.directory, place_); }
@@ -62,9 +64,8 @@ template <class Writer>
 Result<> Volume::restore_name(Writer& writer) {
     const auto path = writer.file().path();  // by value: the file is replaced
     if (leads_to(path, writer.file()) || !is_in_place()) return {};
-    std::error_code ignored;
     Result<> done;
-    if (std::filesystem::exists(std::filesystem::symlink_status(path, ignored))) {
+    if (is_taken(path)) {
         if (auto aside = datafile::set_foreign_aside(path, system_); !aside) done = std::unexpected(aside.error());
     }
     if (done) done = writer.restore_name();
@@ -88,9 +89,7 @@ Result<> Volume::keep_index(OpenFile& open) {
 /// Whatever has the name that `ours` is to have, and is not it under a second name, is renamed.
 Result<> Volume::make_way(const std::filesystem::path& path, const std::filesystem::path& ours) {
     std::error_code ignored;
-    if (!std::filesystem::exists(std::filesystem::symlink_status(path, ignored)) ||
-        std::filesystem::equivalent(path, ours, ignored))
-        return {};
+    if (!is_taken(path) || system_.watched([&] { return std::filesystem::equivalent(path, ours, ignored); })) return {};
     const auto aside = datafile::set_foreign_aside(path, system_);
     reports_.interfered(
         fmt::format("foreign file: {}", path.filename().native()),
@@ -105,7 +104,7 @@ void Volume::look_at_names(SteadyTime now) {
     if (now < next_look_) return;
     next_look_ = now + look_interval;
     if (!leads_to(lock_.file().path(), lock_.file())) {
-        auto taken = datafile::DirectoryLock::take(options_.directory);
+        auto taken = system_.watched([&] { return datafile::DirectoryLock::take(options_.directory); });
         reports_.interfered(fmt::format("file removed: {}", lock_.file().path().native()),
                             taken ? "it was made again" : taken.error().message());
         if (taken) lock_ = std::move(*taken);
@@ -139,7 +138,8 @@ Result<> Volume::save(StreamFile& file) {
     const auto path = path_of(file, ".writing");
     const bool open = file.file().is_open();  // else it was complete, and may have been moved
     std::error_code ignored;
-    if (open ? leads_to(path, file.file()) : std::filesystem::exists(path, ignored)) return {};
+    const auto is_there = [&] { return std::filesystem::exists(path, ignored); };
+    if (open ? leads_to(path, file.file()) : system_.watched(is_there)) return {};
     if (!is_in_place()) return std::unexpected(not_in_place());
     if (!open)
         return fail_errno(ENOLINK, fmt::format("{} is gone, and {} acknowledged events with it; restore it",

@@ -25,9 +25,11 @@ Result<> Volume::probe() {
 
 /// A disk that was away may come back as another device: by the marker it is the same.
 bool Volume::take_place() {
-    if (options_.id == Guid{} || datafile::read_volume_marker(options_.directory) != options_.id) return false;
-    auto place = File::open(options_.directory, File::Mode::read, real_file_system(), O_DIRECTORY);
-    auto lock = datafile::DirectoryLock::take(options_.directory);
+    const auto marker = [&] { return datafile::read_volume_marker(options_.directory); };
+    if (options_.id == Guid{} || system_.watched(marker) != options_.id) return false;
+    auto place = system_.watched(
+        [&] { return File::open(options_.directory, File::Mode::read, real_file_system(), O_DIRECTORY); });
+    auto lock = system_.watched([&] { return datafile::DirectoryLock::take(options_.directory); });
     if (!place || !lock) return false;
     place_ = std::move(*place);
     lock_ = std::move(*lock);
@@ -44,7 +46,9 @@ void Volume::try_again(SteadyTime now) {
     }
     if (!is_in_place() && !take_place()) return;
     if (!probe()) return;
-    if (auto recovered = callbacks_.recover(options_.directory); !recovered) {
+    const auto recovered = callbacks_.recover(*this);
+    if (hangs()) return;
+    if (!recovered) {
         reports_.alarm(fmt::format("volume dropped: {}", options_.directory.native()),
                        fmt::format("it can be written again, but {}", recovered.error().message()));
         return;
