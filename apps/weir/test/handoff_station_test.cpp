@@ -5,8 +5,10 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "weir/base/data.hpp"
 #include "weir/catalogue/catalogue_place.hpp"
@@ -118,6 +120,49 @@ TEST_F(HandOffInAPartition, WithoutItsDestinationAStopEndsInTimeAndWhatIsLeftIsI
     EXPECT_TRUE(frame->wind_down(5s));
     EXPECT_TRUE(second.connect({}));
     EXPECT_TRUE(second.start(RunNumber{41}));
+}
+
+TEST_F(HandOffInAPartition, AScrapeWhileItBeginsAgainEndsAndCountsNothingOfItsFirstLife) {
+    HandOffStation station(settings, "out", wire::StationId{9}, services);
+    ASSERT_TRUE(station.connect({}));
+    ASSERT_TRUE(station.start(RunNumber{41}));
+    record(RunNumber{41}, "first.data");
+    ASSERT_TRUE(station.stop(120s));
+    ASSERT_TRUE(station.start(RunNumber{42}));
+    ASSERT_TRUE(station.stop(120s));
+    ASSERT_TRUE(station.disconnect());
+    record(RunNumber{42}, "second.data");
+    std::atomic<bool> scraping = false;
+    std::uint64_t stored_most = 0;
+    const auto collection = metrics.collect([&](service::MetricSink&) {  // the frame's collection asks the station too
+        scraping = true;
+        for (int i = 0; i < 100 || !there("second.data"); ++i) {  // it has begun to work, and is held up by the scrape
+            stored_most = std::max(stored_most, station.status().ledger.stored);
+            std::this_thread::sleep_for(1ms);
+        }
+    });
+    ASSERT_TRUE(station.connect({}));
+    {
+        const std::jthread scraper([&] { static_cast<void>(metrics.text()); });
+        while (!scraping) std::this_thread::yield();
+        ASSERT_TRUE(station.start(RunNumber{43}));
+    }
+    EXPECT_LE(stored_most, 1U);
+}
+
+TEST_F(HandOffInAPartition, AStartThatFailedLeavesNothingBehindAndTheNextOneWorks) {
+    std::filesystem::create_directory(directory / "here" / "weir-handoff.control");  // its socket cannot be made
+    HandOffStation station(settings, "out", wire::StationId{9}, services);
+    ASSERT_TRUE(station.connect({}));
+    ASSERT_FALSE(station.start(RunNumber{41}));
+    EXPECT_TRUE(catalogue::HandOffLock::take(catalogue::own_catalogue_path(directory / "here", "")))
+        << "others may hand over meanwhile";
+    std::filesystem::remove(directory / "here" / "weir-handoff.control");
+    record(RunNumber{41}, "f.data");
+    const auto started = station.start(RunNumber{41});
+    ASSERT_TRUE(started) << started.error().message();
+    EXPECT_TRUE(station.stop(120s));
+    EXPECT_TRUE(there("f.data"));
 }
 
 }  // namespace

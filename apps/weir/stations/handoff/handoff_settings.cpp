@@ -33,7 +33,8 @@ void HandoffSettings::declare(service::Settings& settings, const std::string& se
                  "with --once: of one file, and in sequence of a destination, before they are abandoned")
             .at_least(1);
     } else {  // in a partition directory and catalogue are those of its recorder
-        settings.add(section, "recorder", recorder, "NAME of the [record.NAME] whose files go; empty: of the only one");
+        settings.add(section, "recorder", recorder,
+                     "NAME of the [record.NAME] whose files go; empty: of the only one");
     }
     settings
         .add(section, "destinations", destinations,

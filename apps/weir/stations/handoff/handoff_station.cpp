@@ -39,27 +39,33 @@ Result<> HandOffStation::connect(const std::vector<Peer>&) {  // it meets record
     return {};
 }
 
-Result<> HandOffStation::begin() {
-    lock_ =
-        WEIR_TRY(catalogue::HandOffLock::take(catalogue::own_catalogue_path(settings_.directory, settings_.catalogue)));
+/// Nothing is kept of one that fails: the next start begins anew.
+Result<> HandOffStation::begin(RunNumber run) {
+    if (destinations_.empty()) destinations_ = WEIR_TRY(settings_.open_destinations(options_));
     auto& reports = services_.reports;
-    catalogue_ = WEIR_TRY(
+    auto lock_of_catalogue =
+        WEIR_TRY(catalogue::HandOffLock::take(catalogue::own_catalogue_path(settings_.directory, settings_.catalogue)));
+    auto catalogue = WEIR_TRY(
         catalogue::open_catalogue_beside_recorder(settings_.directory, settings_.catalogue, reports.reporter()));
-    auto hand_off = WEIR_TRY(handoff::HandOff::create(*catalogue_, std::exchange(destinations_, {}), options_,
-                                                      services_.clock, reports.reporter()));
-    alarms_ = WEIR_TRY(
+    auto alarms = WEIR_TRY(
         service::AlarmKeeper::start(reports, {.directory = settings_.directory, .station = service::hand_off_station}));
+    auto hand_off = WEIR_TRY(handoff::HandOff::create(*catalogue, std::exchange(destinations_, {}), options_,
+                                                      services_.clock, reports.reporter()));
     hand_off->start();
+    // Outside mutex_: a scrape holds what this waits for, and calls status().
+    collection_ = collect_handoff(services_.metrics, *hand_off, *catalogue, reports, services_.clock);
+    lock_ = std::move(lock_of_catalogue);
+    catalogue_ = std::move(catalogue);
+    alarms_ = std::move(alarms);
     const std::scoped_lock lock(mutex_);
     hand_off_ = std::move(hand_off);
-    collection_ = collect_handoff(services_.metrics, *hand_off_, *catalogue_, reports, services_.clock);
+    run_ = run;
+    before_run_ = {};
     return {};
 }
 
 Result<> HandOffStation::start(RunNumber run) {
-    if (!hand_off_) {
-        WEIR_TRY(begin());
-    }
+    if (!hand_off_) return begin(run);
     const std::scoped_lock lock(mutex_);
     run_ = run;
     before_run_ = hand_off_->summary();
@@ -102,14 +108,16 @@ Result<> HandOffStation::change_peers(const std::vector<Peer>&) { return {}; }
 
 handoff::HandOffSummary HandOffStation::summary() const {
     const std::scoped_lock lock(mutex_);
-    return hand_off_ ? hand_off_->summary() : last_;
+    return summary_in_lock();
 }
+
+handoff::HandOffSummary HandOffStation::summary_in_lock() const { return hand_off_ ? hand_off_->summary() : last_; }
 
 bool HandOffStation::wait_until_over(std::chrono::milliseconds at_most) { return hand_off_->wait_until_over(at_most); }
 
 service::StationStatus HandOffStation::status() const {
-    const auto now = summary();
-    const std::scoped_lock lock(mutex_);
+    const std::scoped_lock lock(mutex_);  // both are of one life
+    const auto now = summary_in_lock();
     service::StationStatus status;
     auto& ledger = status.ledger;
     ledger.what = "files";

@@ -39,11 +39,12 @@ public:
 
     /// Since it began to work, or of all that it did. Any thread.
     [[nodiscard]] handoff::HandOffSummary summary() const;
-    /// Of one that hands over only once: everything is done or abandoned. For whoever drives this station.
+    /// Of one that hands over only once: everything is done or abandoned. For the process of a station that runs alone.
     [[nodiscard]] bool wait_until_over(std::chrono::milliseconds at_most);
 
 private:
-    [[nodiscard]] Result<> begin();
+    [[nodiscard]] Result<> begin(RunNumber run);
+    [[nodiscard]] handoff::HandOffSummary summary_in_lock() const;
 
     const HandoffSettings settings_;
     const std::string name_;
@@ -51,16 +52,16 @@ private:
     const service::StationServices services_;
     std::vector<std::unique_ptr<handoff::Destination>> destinations_;  // from connect() until it begins to work
     handoff::HandOffOptions options_;
-    RunNumber run_{};
+    RunNumber run_{};  // none: it runs alone
 
     // While it works:
     std::optional<catalogue::HandOffLock> lock_;
     std::unique_ptr<catalogue::Catalogue> catalogue_;
     std::optional<service::AlarmKeeper> alarms_;
-    mutable std::mutex mutex_;  // of what status() looks at
+    mutable std::mutex mutex_;  // of the next three, which status() looks at
     std::unique_ptr<handoff::HandOff> hand_off_;
-    handoff::HandOffSummary last_{};  // when it does not work any more
-    handoff::HandOffSummary before_run_{};
+    handoff::HandOffSummary last_{};        // when it does not work any more
+    handoff::HandOffSummary before_run_{};  // of the same HandOff as hand_off_ or last_
     service::Metrics::Collection collection_;
     bool hangs_ = false;
 };
