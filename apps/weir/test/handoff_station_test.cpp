@@ -77,7 +77,7 @@ protected:
     service::SampledEvents samples;
     service::StationServices services{clock, reports, metrics, threads, timers, samples};
     std::unique_ptr<catalogue::Catalogue> catalogue;
-    HandoffSettings settings;
+    HandOffSettings settings;
 };
 
 TEST_F(HandOffInAPartition, AtTheEndOfARunItsFilesAreThereAndCounted) {

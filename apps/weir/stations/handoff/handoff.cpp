@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 
 constexpr const char* me = "weir handoff";
 struct Options : AloneOptions {
-    HandoffSettings settings;
+    HandOffSettings settings;
 };
 
 struct Totals {
@@ -146,6 +146,7 @@ int run_handoff(Options& options) {
     watch(station, once, process);
     const auto stopped = (*frame)->wind_down(as_long_as_it_takes);
 
+    if (const auto& waiting = station.not_carried()) complain(me, *waiting);
     const auto summary = station.summary();
     if (options.json) {
         print_json(summary_json(summary));

@@ -19,7 +19,7 @@ Result<> check_target(const std::string& text) {
 
 }  // namespace
 
-void HandoffSettings::declare(service::Settings& settings, const std::string& section) {
+void HandOffSettings::declare(service::Settings& settings, const std::string& section) {
     auto& o = options;
     if (section == alone) {
         settings.add(section, "directory", directory, "first directory of the recorder: its catalogue is there");
@@ -33,7 +33,7 @@ void HandoffSettings::declare(service::Settings& settings, const std::string& se
                  "with --once: of one file, and in sequence of a destination, before they are abandoned")
             .at_least(1);
     } else {  // in a partition directory and catalogue are those of its recorder
-        settings.add(section, "recorder", recorder,
+        settings.add(section, "recorder", partition_recorder,
                      "NAME of the [record.NAME] whose files go; empty: of the only one");
     }
     settings
@@ -72,7 +72,7 @@ void HandoffSettings::declare(service::Settings& settings, const std::string& se
     settings.add(section, "delete_age", o.deletion.age, "no file is deleted earlier than this after it was verified");
 }
 
-Result<handoff::HandOffOptions> HandoffSettings::to_options() const {
+Result<handoff::HandOffOptions> HandOffSettings::to_options() const {
     auto to = options;
     to.priorities = WEIR_TRY(handoff::Priorities::parse(priorities));
     if (!recorder.empty()) to.recorder = recorder;
@@ -93,7 +93,7 @@ Result<handoff::HandOffOptions> HandoffSettings::to_options() const {
     return to;
 }
 
-Result<std::vector<handoff::Target>> HandoffSettings::targets() const {
+Result<std::vector<handoff::Target>> HandOffSettings::targets() const {
     std::vector<handoff::Target> all;
     std::map<std::string, std::string> places;  // two names for one place would count as two copies
     for (const auto& text : destinations) {
@@ -107,7 +107,7 @@ Result<std::vector<handoff::Target>> HandoffSettings::targets() const {
     return all;
 }
 
-Result<std::vector<std::unique_ptr<handoff::Destination>>> HandoffSettings::open_destinations(
+Result<std::vector<std::unique_ptr<handoff::Destination>>> HandOffSettings::open_destinations(
     handoff::HandOffOptions& to) const {
     std::vector<std::unique_ptr<handoff::Destination>> opened;
     to.patterns.clear();

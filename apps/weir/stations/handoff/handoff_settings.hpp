@@ -12,11 +12,12 @@
 
 namespace weir::app {
 
-struct HandoffSettings {
+struct HandOffSettings {
     std::string directory;
     std::string catalogue;
     std::vector<std::string> destinations;
-    std::string recorder;  // in a partition the name of its [record.NAME]
+    std::string recorder;            // alone: only its files, by its name in the catalogue
+    std::string partition_recorder;  // in a partition: NAME of its [record.NAME], which run control reads
     std::vector<std::string> priorities;
     std::string checksum = "adler32";
     std::string verify = "sum";

@@ -20,7 +20,7 @@ constexpr auto carry_deadline = 5s;  // of what has not reached the shared catal
 
 }  // namespace
 
-HandOffStation::HandOffStation(HandoffSettings settings, std::string name, wire::StationId id,
+HandOffStation::HandOffStation(HandOffSettings settings, std::string name, wire::StationId id,
                                const service::StationServices& services)
     : settings_(std::move(settings)), name_(std::move(name)), id_(id), services_(services) {}
 
@@ -84,8 +84,8 @@ Result<> HandOffStation::disconnect() {
     const auto tidy = std::min<std::chrono::milliseconds>(options_.transfer.answer, 3s);
     hangs_ = !hand_off_->stop(tidy * 2 + 10s);
     if (!settings_.catalogue.empty()) {
-        if (const auto waiting = catalogue::carried_over(*catalogue_, carry_deadline))
-            services_.reports.reporter().warning(*waiting);
+        not_carried_ = catalogue::carried_over(*catalogue_, carry_deadline);
+        if (not_carried_ && run_ != RunNumber{}) services_.reports.reporter().warning(*not_carried_);
     }
     if (hangs_)
         return fail(Errc::io,
@@ -157,7 +157,6 @@ Result<std::unique_ptr<service::Station>> HandOffStationSettings::make(const Sta
         return fail(Errc::usage, "no directory to hand over from; name the first one of its recorder with --dir");
     auto settings = settings_;
     settings.directory = place.directories.front();
-    settings.recorder.clear();  // all that is in the catalogue of that recorder
     return std::make_unique<HandOffStation>(std::move(settings), place.name, place.id, services);
 }
 

@@ -20,7 +20,7 @@ namespace weir::app {
 class HandOffStation final : public service::Station {
 public:
     /// `settings` have a directory, and their options were checked.
-    HandOffStation(HandoffSettings settings, std::string name, wire::StationId id,
+    HandOffStation(HandOffSettings settings, std::string name, wire::StationId id,
                    const service::StationServices& services);
     /// Ends the process when a thread waits for a disk or a server that never answers. Nothing is lost by it: what was
     /// begun there is removed by the next start.
@@ -41,18 +41,22 @@ public:
     [[nodiscard]] handoff::HandOffSummary summary() const;
     /// Of one that hands over only once: everything is done or abandoned. For the process of a station that runs alone.
     [[nodiscard]] bool wait_until_over(std::chrono::milliseconds at_most);
+    /// After disconnect(), of one that ran alone: what has not reached the shared catalogue. In a partition it is a
+    /// report.
+    [[nodiscard]] const std::optional<std::string>& not_carried() const noexcept { return not_carried_; }
 
 private:
     [[nodiscard]] Result<> begin(RunNumber run);
     [[nodiscard]] handoff::HandOffSummary summary_in_lock() const;
 
-    const HandoffSettings settings_;
+    const HandOffSettings settings_;
     const std::string name_;
     const wire::StationId id_;
     const service::StationServices services_;
     std::vector<std::unique_ptr<handoff::Destination>> destinations_;  // from connect() until it begins to work
     handoff::HandOffOptions options_;
     RunNumber run_{};  // none: it runs alone
+    std::optional<std::string> not_carried_;
 
     // While it works:
     std::optional<catalogue::HandOffLock> lock_;
@@ -77,7 +81,7 @@ public:
                                                                  const service::StationServices& services) override;
 
 private:
-    HandoffSettings settings_;
+    HandOffSettings settings_;
 };
 
 }  // namespace weir::app
