@@ -23,7 +23,7 @@ Result<RunDirectory> RunDirectory::prepare(const std::filesystem::path& director
     const bool one = partition.count(StationKind::record) == 1;
     for (const auto& station : partition.stations) {
         if (station.kind != StationKind::record) continue;
-        Recorder recorder{station.name, one ? result.directory_ : result.directory_ / station.name, {}, false};
+        Recorder recorder{station.name, one ? result.directory_ : result.directory_ / station.name, {}, false, false};
         for (const auto& section : sections) {
             if (section.path != station.section()) continue;
             for (const auto& value : section.texts) {
@@ -33,6 +33,9 @@ Result<RunDirectory> RunDirectory::prepare(const std::filesystem::path& director
                 recorder.named = true;
             }
         }
+        recorder.handed_over = std::ranges::any_of(partition.stations, [&](const control::StationEntry& other) {
+            return other.kind == StationKind::handoff && other.recorder == station.name;
+        });
         result.recorders_.push_back(std::move(recorder));
     }
     return result;
@@ -51,16 +54,17 @@ std::vector<std::string> RunDirectory::arguments_of(const control::StationEntry&
     return arguments;
 }
 
-std::vector<control::OpenCatalogue> RunDirectory::catalogues() const {
-    std::vector<control::OpenCatalogue> all;
+std::vector<control::RecorderCatalogue> RunDirectory::catalogues() const {
+    std::vector<control::RecorderCatalogue> all;
     for (const auto& recorder : recorders_) {
-        all.push_back([recorder]() -> Result<std::unique_ptr<catalogue::Catalogue>> {
+        auto open = [recorder]() -> Result<std::unique_ptr<catalogue::Catalogue>> {
             std::error_code unknown;
             if (!std::filesystem::exists(catalogue::own_catalogue_path(recorder.directory, recorder.catalogue),
                                          unknown))
                 return nullptr;
             return catalogue::open_catalogue_beside_recorder(recorder.directory, recorder.catalogue);
-        });
+        };
+        all.push_back({std::move(open), recorder.handed_over});
     }
     return all;
 }

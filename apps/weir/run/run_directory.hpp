@@ -25,7 +25,7 @@ public:
     /// What a recorder needs on its command line, unless its section names directories, and what a hand-off needs to
     /// find the files of its recorder. Nothing for other stations.
     [[nodiscard]] std::vector<std::string> arguments_of(const control::StationEntry& station) const;
-    [[nodiscard]] std::vector<control::OpenCatalogue> catalogues() const;
+    [[nodiscard]] std::vector<control::RecorderCatalogue> catalogues() const;
 
 private:
     struct Recorder {
@@ -33,6 +33,7 @@ private:
         std::filesystem::path directory;  // the first
         std::string catalogue;            // as in its section
         bool named = false;               // by its section
+        bool handed_over = false;         // by a hand-off of the partition
     };
     RunDirectory() = default;
 

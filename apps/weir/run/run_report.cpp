@@ -59,6 +59,15 @@ std::uint64_t rejected_of(const json::object& ledger) {
     return sum;
 }
 
+/// "; 3 of 25 files are not handed over yet: ..."
+std::string left_text(const control::HandOffAccount& files) {
+    std::string text;
+    for (const auto& some : {files.later_text(), files.kept_text()}) {
+        if (!some.empty()) text += "; " + printable(some);
+    }
+    return text;
+}
+
 }  // namespace
 
 std::string progress_text(const control::PartitionView& now, const control::PartitionView& before) {
@@ -105,7 +114,7 @@ void print_result(const control::RunResult& result, const std::filesystem::path&
           counted(result.files, "file"), gb_per_s(result.bytes_stored, result.seconds), directory.native());
     if (const auto& h = result.hand_off)
         print("hand-off  {} of {} handed over{}\n", with_commas(h->handed_over), counted(h->closed, "file"),
-              h->left > 0 ? "; " + printable(h->left_text()) : "");
+              left_text(*h));
     if (const auto& s = result.selection; s.forced() > 0 || s.hanging > 0)
         print(
             "selection {} decisions forced: {} threw, {} timed out, {} crashed, {} with a unit that died; {} hanging\n",

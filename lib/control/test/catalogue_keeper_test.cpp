@@ -24,11 +24,36 @@ protected:
         };
     }
 
+    using Sums = std::vector<catalogue::FileSum>;
+    /// A file of run 7 that is open; `closes` has what closes it.
+    Guid record(catalogue::Catalogue& into, const std::string& name, Sums sums = {{"adler32", "1"}}) {
+        EXPECT_TRUE(
+            into.open_run({.run = RunNumber{7}, .recorder = "rec-1", .mode = "receipt", .relaxations = "", .at = {}}));
+        catalogue::FileRow file;
+        file.guid = Guid::random();
+        file.volume = directory.native();
+        file.name = name;
+        file.run = RunNumber{7};
+        file.recorder = "rec-1";
+        file.stream_type = "physics";
+        file.stream_name = "Main";
+        file.format = "raw-6";
+        const auto opened = into.file_opened(file);
+        EXPECT_TRUE(opened) << opened.error().message();
+        auto& close = closes[file.guid];
+        close.guid = file.guid;
+        close.volume = file.volume;
+        close.name = name;
+        close.sums = std::move(sums);
+        return file.guid;
+    }
+
     std::filesystem::path directory;
+    std::map<Guid, catalogue::FileClose> closes;
 };
 
 TEST_F(CatalogueKeeperTest, ANumberIsAboveThoseOfTheCatalogueAndThoseGivenOut) {
-    CatalogueKeeper keeper(*RunNumbers::open(directory), {opener()}, OpenRun(directory / "run-open.json"));
+    CatalogueKeeper keeper(*RunNumbers::open(directory), {{opener()}}, OpenRun(directory / "run-open.json"));
     EXPECT_EQ(keeper.next_run(), RunNumber{1});  // there is no catalogue yet
     {
         const auto made = catalogue::open_sqlite_catalogue(catalogue());
@@ -45,7 +70,7 @@ TEST_F(CatalogueKeeperTest, ParametersOfARunAreInTheCatalogueAlsoWhenItIsClosed)
     ASSERT_TRUE(made);
     ASSERT_TRUE(
         (*made)->open_run({.run = RunNumber{7}, .recorder = "rec-1", .mode = "receipt", .relaxations = "", .at = {}}));
-    CatalogueKeeper keeper(*RunNumbers::open(directory), {opener()}, OpenRun(directory / "run-open.json"));
+    CatalogueKeeper keeper(*RunNumbers::open(directory), {{opener()}}, OpenRun(directory / "run-open.json"));
     EXPECT_TRUE(keeper.keep(RunNumber{7}, {{"beam", "on"}}));
     ASSERT_TRUE((*made)->close_run(RunNumber{7}, "rec-1", {}));
     EXPECT_TRUE(keeper.keep(RunNumber{7}, {{"stop reason", "enough"}}));
@@ -56,35 +81,38 @@ TEST_F(CatalogueKeeperTest, ParametersOfARunAreInTheCatalogueAlsoWhenItIsClosed)
 TEST_F(CatalogueKeeperTest, FilesOfARunAreHandedOverOrLeft) {
     const auto made = catalogue::open_sqlite_catalogue(catalogue());
     ASSERT_TRUE(made);
-    ASSERT_TRUE(
-        (*made)->open_run({.run = RunNumber{7}, .recorder = "rec-1", .mode = "receipt", .relaxations = "", .at = {}}));
-    for (const std::string name : {"a", "b", "open"}) {
-        catalogue::FileRow file;
-        file.guid = Guid::random();
-        file.volume = directory.native();
-        file.name = name;
-        file.run = RunNumber{7};
-        file.recorder = "rec-1";
-        file.stream_type = "physics";
-        file.stream_name = "Main";
-        file.format = "raw-6";
-        const auto opened = (*made)->file_opened(file);
-        ASSERT_TRUE(opened) << opened.error().message();
-        if (name == "open") continue;
-        catalogue::FileClose close;
-        close.guid = file.guid;
-        close.volume = file.volume;
-        close.name = name;
-        ASSERT_TRUE((*made)->file_closed(close));
-        if (name == "a") {
-            ASSERT_TRUE((*made)->file_transferred(file.guid));
-        }
-    }
-    CatalogueKeeper keeper(*RunNumbers::open(directory), {opener()}, OpenRun(directory / "run-open.json"));
+    static_cast<void>(record(**made, "open"));
+    const auto close = [&](const Guid& guid) {
+        EXPECT_TRUE((*made)->file_closed(closes.at(guid)));
+        return guid;
+    };
+    ASSERT_TRUE((*made)->file_transferred(close(record(**made, "a"))));
+    close(record(**made, "b"));
+    ASSERT_TRUE((*made)->set_file_health(close(record(**made, "damaged")), catalogue::FileHealth::quarantined));
+    close(record(**made, "without a sum", {}));
+    CatalogueKeeper keeper(*RunNumbers::open(directory), {{opener(), true}}, OpenRun(directory / "run-open.json"));
     const auto account = keeper.hand_off(RunNumber{7}).value();
-    EXPECT_EQ(std::tuple(account.closed, account.handed_over, account.left), std::tuple(2U, 1U, 1U));
+    EXPECT_EQ(std::tuple(account.closed, account.handed_over, account.left), std::tuple(4U, 1U, 3U));
+    EXPECT_EQ(std::tuple(account.quarantined, account.without_sum), std::tuple(1U, 1U));
     EXPECT_THAT(account.names, testing::ElementsAre("b"));
+    EXPECT_THAT(account.names_kept, testing::UnorderedElementsAre("damaged", "without a sum"));
     EXPECT_EQ(keeper.hand_off(RunNumber{8})->closed, 0U);
+}
+
+TEST_F(CatalogueKeeperTest, FilesOfARecorderWithoutAHandOffAreNotCounted) {
+    const auto made = catalogue::open_sqlite_catalogue(catalogue());
+    ASSERT_TRUE(made);
+    const auto other = directory / "other.catalogue";
+    const auto made_too = catalogue::open_sqlite_catalogue(other);
+    ASSERT_TRUE(made_too);
+    ASSERT_TRUE((*made)->file_closed(closes.at(record(**made, "a"))));
+    ASSERT_TRUE((*made_too)->file_closed(closes.at(record(**made_too, "b"))));
+    const auto open_other = [other] { return catalogue::open_sqlite_catalogue(other); };
+    CatalogueKeeper keeper(*RunNumbers::open(directory), {{opener(), true}, {open_other, false}},
+                           OpenRun(directory / "run-open.json"));
+    const auto account = keeper.hand_off(RunNumber{7}).value();
+    EXPECT_EQ(std::tuple(account.closed, account.left), std::tuple(1U, 1U));
+    EXPECT_THAT(account.names, testing::ElementsAre("a"));
 }
 
 TEST_F(CatalogueKeeperTest, ABadCatalogueKeepsNothingFromTheOthers) {
@@ -93,7 +121,7 @@ TEST_F(CatalogueKeeperTest, ABadCatalogueKeepsNothingFromTheOthers) {
     const OpenCatalogue bad = []() -> Result<std::unique_ptr<catalogue::Catalogue>> {
         return fail(Errc::corrupt, "rec-1 has no catalogue");
     };
-    CatalogueKeeper keeper(*RunNumbers::open(directory), {bad, opener()}, OpenRun(directory / "run-open.json"));
+    CatalogueKeeper keeper(*RunNumbers::open(directory), {{bad}, {opener()}}, OpenRun(directory / "run-open.json"));
     const auto kept = keeper.keep(RunNumber{7}, {{"stop reason", "enough"}, {"lost: why", "12-40"}});
     ASSERT_FALSE(kept);
     EXPECT_EQ(kept.error().context, "rec-1 has no catalogue");

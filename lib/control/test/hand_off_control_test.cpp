@@ -121,5 +121,46 @@ TEST_F(HandOffControlTest, AFileThatARecorderClosedAndNoCatalogueHasIsAProblem) 
     EXPECT_THAT(problems(), Contains(HasSubstr("the recorders closed 26 files, and their catalogues have 25")));
 }
 
+TEST_F(HandOffControlTest, WhatNoHandOffHandsOverIsNamedApartAndNotSaidToGoLater) {
+    start_run();
+    world.files = {.closed = 25,
+                   .handed_over = 21,
+                   .left = 4,
+                   .quarantined = 1,
+                   .without_sum = 2,
+                   .names = {"a.data"},
+                   .names_kept = {"b.data", "c.data", "d.data"}};
+    stop_run();
+    EXPECT_THAT(problems(), IsEmpty());
+    EXPECT_THAT(reported, Contains("run 1: 1 of 25 files is not handed over yet: a.data"));
+    EXPECT_THAT(reported, Contains("run 1: 3 of 25 files are not handed over and stay here, 1 quarantined, 2 without a "
+                                   "sum: b.data, c.data, d.data"));
+    world.files = {.closed = 1, .left = 1, .quarantined = 1, .names_kept = {"b.data"}};
+    ASSERT_TRUE(control->start({}));
+    pass(300ms);
+    stop_run();
+    EXPECT_THAT(reported, Contains("run 2: 1 of 1 file is not handed over and stays here, 1 quarantined: b.data"));
+    EXPECT_THAT(reported, Not(Contains(HasSubstr("run 2: 0 of"))));
+}
+
+class TwoRecordersAndOneHandOff : public RunControlTest {
+protected:
+    TwoRecordersAndOneHandOff()
+        : RunControlTest(usual_stations + std::string("[record.rec-2]\n[handoff.out]\nrecorder = \"rec-1\"\n")) {
+        world.files = {.closed = 25, .handed_over = 25};
+    }
+};
+
+TEST_F(TwoRecordersAndOneHandOff, FilesOfTheOtherRecorderAreNotMissingInTheAccount) {
+    start_run();
+    station("rec-1").report.status.counters["files"] = 25;
+    station("rec-2").report.status.counters["files"] = 10;
+    pass(500ms);
+    ASSERT_TRUE(control->stop("enough"));
+    pass(1s);
+    EXPECT_THAT(problems(), IsEmpty());
+    EXPECT_EQ(control->view().last->files, 35U);
+}
+
 }  // namespace
 }  // namespace weir::control

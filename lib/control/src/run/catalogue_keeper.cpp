@@ -19,8 +19,8 @@ Result<> keep_in(const OpenCatalogue& open, RunNumber run, const std::map<std::s
 
 Result<RunNumber> CatalogueKeeper::next_run() {
     RunNumber free{1};
-    for (const auto& open : catalogues_) {
-        const auto catalogue = WEIR_TRY(open());
+    for (const auto& recorder : catalogues_) {
+        const auto catalogue = WEIR_TRY(recorder.open());
         if (!catalogue) continue;
         const auto next = WEIR_TRY(catalogue->next_free_run());
         free = std::max(free, next);
@@ -30,8 +30,12 @@ Result<RunNumber> CatalogueKeeper::next_run() {
 
 Result<HandOffAccount> CatalogueKeeper::hand_off(RunNumber run) {
     HandOffAccount account;
-    for (const auto& open : catalogues_) {
-        const auto catalogue = WEIR_TRY(open());
+    const auto name_one = [](std::vector<std::string>& names, const std::string& name) {
+        if (names.size() < HandOffAccount::names_max) names.push_back(name);
+    };
+    for (const auto& recorder : catalogues_) {
+        if (!recorder.handed_over) continue;
+        const auto catalogue = WEIR_TRY(recorder.open());
         if (!catalogue) continue;
         const auto files = WEIR_TRY(catalogue->files({.run = run}));
         for (const auto& file : files) {
@@ -39,8 +43,17 @@ Result<HandOffAccount> CatalogueKeeper::hand_off(RunNumber run) {
             ++account.closed;
             if (file.transfer_state == catalogue::TransferState::transferred) {
                 ++account.handed_over;
-            } else if (++account.left <= HandOffAccount::names_max) {
-                account.names.push_back(file.name);
+                continue;
+            }
+            ++account.left;
+            if (file.file_health == catalogue::FileHealth::quarantined) {
+                ++account.quarantined;
+                name_one(account.names_kept, file.name);
+            } else if (file.sums.empty()) {
+                ++account.without_sum;
+                name_one(account.names_kept, file.name);
+            } else {
+                name_one(account.names, file.name);
             }
         }
     }
@@ -49,8 +62,8 @@ Result<HandOffAccount> CatalogueKeeper::hand_off(RunNumber run) {
 
 Result<> CatalogueKeeper::keep(RunNumber run, const std::map<std::string, std::string>& parameters) {
     Result<> kept;  // the first error, behind which all other catalogues still come
-    for (const auto& open : catalogues_) {
-        if (auto here = keep_in(open, run, parameters); !here && kept) kept = std::move(here);
+    for (const auto& recorder : catalogues_) {
+        if (auto here = keep_in(recorder.open, run, parameters); !here && kept) kept = std::move(here);
     }
     return kept;
 }

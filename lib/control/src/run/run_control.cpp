@@ -378,10 +378,7 @@ void RunControl::State::end_of_run() {
                            ? ""
                            : fmt::format("; {}", result.problems.front())));
     keeper_.over();
-    if (result.hand_off && result.hand_off->left > 0)
-        report_({.severity = Severity::warning,
-                 .what = fmt::format("run {}: {}", number(run_), result.hand_off->left_text()),
-                 .advice = "the next run hands them over too, and so does weir handoff"});
+    if (result.hand_off) report_files_left(*result.hand_off);
     if (result.account && !result.account->good()) {
         for (const auto& line : result.problems) {
             if (line != result.problems.front() && std::ranges::find(problems_, line) == problems_.end())
@@ -392,6 +389,17 @@ void RunControl::State::end_of_run() {
     ++runs_;
     state = PartitionState::ready;
     if (ending_wanted_) end_all();
+}
+
+void RunControl::State::report_files_left(const HandOffAccount& files) const {
+    if (const auto later = files.later_text(); !later.empty())
+        report_({.severity = Severity::warning,
+                 .what = fmt::format("run {}: {}", number(run_), later),
+                 .advice = "the next run hands them over too, and so does weir handoff"});
+    if (const auto kept = files.kept_text(); !kept.empty())
+        report_({.severity = Severity::warning,
+                 .what = fmt::format("run {}: {}", number(run_), kept),
+                 .advice = "no hand-off takes them; copy by hand what weir verify finds good"});
 }
 
 /// A run control before this one was killed in a run: its stations have stopped by themselves, and closed the run.
@@ -567,8 +575,11 @@ std::vector<StationResult> RunControl::State::results() const {
         const auto& status = station->status();
         const bool gone =
             station->gone() || station->ending();  // it is ended because it did not answer: its last answer is old
+        const bool handed_over = std::ranges::any_of(partition_.stations, [&](const StationEntry& other) {
+            return other.kind == StationKind::handoff && other.recorder == station->entry().name;
+        });
         all.push_back({station->entry().name, station->entry().kind, status.ledger, status.counters, station->events(),
-                       station->restarts, gone});
+                       station->restarts, gone, handed_over});
     }
     return all;
 }

@@ -60,6 +60,7 @@ private:
     void look_for_run_left_open();
     void note_run();
     void end_all();
+    void report_files_left(const HandOffAccount& files) const;
     // Faults (run_control_faults.cpp)
     void trouble_of(StationControl& station, const StationTrouble& trouble);
     void trouble_in_run(StationControl& station, const StationTrouble& trouble, const std::string& what);

@@ -91,7 +91,11 @@ json::value to_json(const std::optional<EventAccount>& account) {
 json::value to_json(const std::optional<HandOffAccount>& hand_off) {
     if (!hand_off) return nullptr;
     json::array names;
-    for (const auto& name : hand_off->names) names.push_back(json::safe(name));
+    for (const auto* some : {&hand_off->names, &hand_off->names_kept}) {
+        for (const auto& name : *some) {
+            if (names.size() < HandOffAccount::names_max) names.push_back(json::safe(name));
+        }
+    }
     return json::object{{"closed", hand_off->closed},
                         {"handed_over", hand_off->handed_over},
                         {"left", hand_off->left},

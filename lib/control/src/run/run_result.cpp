@@ -211,23 +211,40 @@ void check_neighbours(RunResult& result) {
                         recordable, result.events.recorded, result.events.recorded - recordable));
 }
 
-/// What the recorders have closed, the catalogues must have: nothing else is handed over. They may have more: files
-/// that were recovered on a disk that came back.
+/// What the recorders with a hand-off have closed, their catalogues must have: nothing else is handed over. They may
+/// have more: files that were recovered on a disk that came back.
 void check_files(RunResult& result) {
-    if (!result.hand_off || !sum_of(result, StationKind::record).whole || result.hand_off->closed >= result.files)
-        return;
+    if (!result.hand_off) return;
+    std::uint64_t files = 0;
+    for (const auto& station : result.stations) {
+        if (station.kind != StationKind::record || !station.handed_over) continue;
+        if (station.restarts > 0 || station.gone) return;  // its process took its part of the count with it
+        files += counter(station, "files");
+    }
+    if (result.hand_off->closed >= files) return;
     result.problems.push_back(
         fmt::format("the recorders closed {} files, and their catalogues have {}: the others are not handed over; weir "
                     "recover enters them",
-                    result.files, result.hand_off->closed));
+                    files, result.hand_off->closed));
 }
 
 }  // namespace
 
-std::string HandOffAccount::left_text() const {
-    if (left == 0) return {};
-    return fmt::format("{} of {} file{} {} not handed over yet: {}{}", left, closed, closed == 1 ? "" : "s",
-                       left == 1 ? "is" : "are", fmt::join(names, ", "), left > names.size() ? ", ..." : "");
+std::string HandOffAccount::later_text() const {
+    const auto later = left - std::min(left, quarantined + without_sum);
+    if (later == 0) return {};
+    return fmt::format("{} of {} file{} {} not handed over yet: {}{}", later, closed, closed == 1 ? "" : "s",
+                       later == 1 ? "is" : "are", fmt::join(names, ", "), later > names.size() ? ", ..." : "");
+}
+
+std::string HandOffAccount::kept_text() const {
+    const auto kept = quarantined + without_sum;
+    if (kept == 0) return {};
+    return fmt::format("{} of {} file{} {} here{}{}: {}{}", kept, closed, closed == 1 ? "" : "s",
+                       kept == 1 ? "is not handed over and stays" : "are not handed over and stay",
+                       quarantined > 0 ? fmt::format(", {} quarantined", quarantined) : "",
+                       without_sum > 0 ? fmt::format(", {} without a sum", without_sum) : "",
+                       fmt::join(names_kept, ", "), kept > names_kept.size() ? ", ..." : "");
 }
 
 RunEvents events_of(const std::vector<StationResult>& stations) {

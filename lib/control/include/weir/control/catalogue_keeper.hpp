@@ -16,9 +16,14 @@ namespace weir::control {
 /// between.
 using OpenCatalogue = std::function<Result<std::unique_ptr<catalogue::Catalogue>>()>;
 
+struct RecorderCatalogue {
+    OpenCatalogue open;
+    bool handed_over = false;  // a hand-off of the partition hands its files over
+};
+
 class CatalogueKeeper final : public RunKeeper {
 public:
-    CatalogueKeeper(RunNumbers numbers, std::vector<OpenCatalogue> catalogues, OpenRun open_run)
+    CatalogueKeeper(RunNumbers numbers, std::vector<RecorderCatalogue> catalogues, OpenRun open_run)
         : numbers_(std::move(numbers)), catalogues_(std::move(catalogues)), open_run_(std::move(open_run)) {}
 
     [[nodiscard]] Result<RunNumber> next_run() override;
@@ -32,7 +37,7 @@ public:
 
 private:
     RunNumbers numbers_;
-    const std::vector<OpenCatalogue> catalogues_;
+    const std::vector<RecorderCatalogue> catalogues_;
     const OpenRun open_run_;
 };
 

@@ -26,6 +26,7 @@ struct StationResult {
         events{};                // of its answer at the end of the run; nothing: there was none
     std::uint32_t restarts = 0;  // a process that died took its part of the ledger with it
     bool gone = false;           // there was no process any more at the end: the numbers are those of its last answer
+    bool handed_over = false;    // of a recorder: a hand-off of the partition hands its files over
 };
 
 struct RunEvents {
@@ -49,15 +50,19 @@ struct EventAccount {
     [[nodiscard]] bool good() const noexcept { return lost.empty() && twice.empty() && unaccepted.empty(); }
 };
 
-/// The files of a run in the catalogues of its recorders, when the partition has a hand-off: closed = handed over +
-/// left.
+/// The files of a run in the catalogues of the recorders that have a hand-off: closed = handed over + left. Of those
+/// left no hand-off hands over the quarantined ones and those without a sum: they stay where they are.
 struct HandOffAccount {
     static constexpr std::size_t names_max = 10;
     std::uint64_t closed = 0, handed_over = 0, left = 0;
-    std::vector<std::string> names{};  // of the first that are left
+    std::uint64_t quarantined = 0, without_sum = 0;  // among those left
+    std::vector<std::string> names{};                // of the first that go later
+    std::vector<std::string> names_kept{};           // of the first that stay
 
-    /// "3 of 25 files are not handed over yet: a, b, c"; nothing is left: empty.
-    [[nodiscard]] std::string left_text() const;
+    /// Those that go later: "3 of 25 files are not handed over yet: a, b, c"; there are none: empty.
+    [[nodiscard]] std::string later_text() const;
+    /// Those that stay: "2 of 25 files are not handed over and stay here, 1 quarantined, 1 without a sum: d, e".
+    [[nodiscard]] std::string kept_text() const;
 };
 
 /// Of all units and filters: events that were kept because their selection failed, by how; and where one hangs still.
@@ -80,7 +85,7 @@ struct RunResult {
     SelectionFaults selection{};
     std::optional<EventAccount>
         account{};  // nothing: not known; the problems have the reason, unless recorders do not know ids at all
-    std::optional<HandOffAccount> hand_off{};  // nothing: there is no hand-off, or its catalogue was not to be read
+    std::optional<HandOffAccount> hand_off{};  // nothing: there is no hand-off, or a catalogue cannot be read
     std::vector<std::string> alarms{};         // that stations had latched at the end, one line each
 
     [[nodiscard]] bool good() const noexcept { return problems.empty(); }
