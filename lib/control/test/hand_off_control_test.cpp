@@ -143,6 +143,18 @@ TEST_F(HandOffControlTest, WhatNoHandOffHandsOverIsNamedApartAndNotSaidToGoLater
     EXPECT_THAT(reported, Not(Contains(HasSubstr("run 2: 0 of"))));
 }
 
+TEST_F(HandOffControlTest, AtTheEndItHasTheTimeThatItsDestinationsMayTakeAndTheOthersTheirDeadline) {
+    come_up();
+    for (const auto* name : {"out", "ef-1"}) station(name).deaf_to_sigterm = true;
+    control->shut_down("enough");
+    pass(options.exit_deadline + 100ms);
+    EXPECT_FALSE(station("ef-1").alive);
+    EXPECT_TRUE(station("out").alive) << "it removes what it began at its destinations";
+    pass(20s);
+    EXPECT_FALSE(station("out").alive);
+    EXPECT_EQ(control->view().state, PartitionState::down);
+}
+
 class TwoRecordersAndOneHandOff : public RunControlTest {
 protected:
     TwoRecordersAndOneHandOff()

@@ -33,7 +33,9 @@ void RunSettings::declare(service::Settings& settings) {
         .add("run", "stop_deadline", o.stop_deadline,
              "for the stop of a run; an operator's stop abandons what is not final after 0.6 of it")
         .at_least(1s);
-    settings.add("run", "exit_deadline", o.exit_deadline, "for a station's process to end").at_least(100ms);
+    settings
+        .add("run", "exit_deadline", o.exit_deadline, "for a station's process to end; a hand-off has 25 s at least")
+        .at_least(100ms);
     settings
         .add("run", "restarts_max", o.restarts_max, "how often a station may be started again within restarts_window")
         .at_most(1000);

@@ -446,7 +446,7 @@ void RunControl::State::end_all() {
     phases_.clear();
     begun_ = false;
     replacing_.clear();
-    for (const auto& station : stations_) station->end(now_, options_.exit_deadline);
+    for (const auto& station : stations_) station->end(now_, exit_grace(options_, station->entry().kind));
 }
 
 // Requests -----------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/run_phases.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace weir::control {
@@ -98,6 +99,13 @@ std::vector<StationStep> steps_of_replacement(const RunControlOptions& o, bool r
                                    {Kind::transition, service::Transition::connect, o.connect_deadline}};
     if (run) steps.push_back({Kind::transition, service::Transition::start, o.start_deadline});
     return steps;
+}
+
+std::chrono::milliseconds exit_grace(const RunControlOptions& o, StationKind kind) noexcept {
+    // At the end of the process a hand-off removes what it began at destinations that may not answer, and waits for the
+    // shared catalogue: 21 s at most. It ends at once when all of them answer.
+    constexpr std::chrono::milliseconds of_a_hand_off{25'000};
+    return kind == StationKind::handoff ? std::max(o.exit_deadline, of_a_hand_off) : o.exit_deadline;
 }
 
 std::size_t stop_rank(StationKind kind) noexcept {
