@@ -186,7 +186,7 @@ void HandOff::Work::finish(Session& session, std::size_t number, const Job& job,
         plan_.end_attempt(number, job.row, again);
         if (options_.once && session.failures >= options_.tries) session.counts.abandoned += plan_.abandon(number);
         all = result.outcome == Outcome::transferred && plan_.complete(job.file.guid);
-        if (all) to_be_completed_.emplace(job.file.guid, 0);
+        if (all) to_be_completed_.emplace(job.file.guid, Completion{job.file.run});
     }
     changed_.notify_all();
     if (all) complete_files();
@@ -267,8 +267,11 @@ bool HandOff::Work::finish_run(RunNumber run, std::chrono::milliseconds at_most)
     std::unique_lock lock(mutex_);
     const auto look = ++looks_wanted_;
     changed_.notify_all();
-    return changed_.wait_for(lock, at_most,
-                             [&] { return looks_done_ >= look && to_be_completed_.empty() && !plan_.waits_for(run); });
+    const auto done = [&] {
+        return looks_done_ >= look && !plan_.waits_for(run) &&
+               std::ranges::none_of(to_be_completed_, [&](const auto& item) { return item.second.run == run; });
+    };
+    return changed_.wait_for(lock, stop_.get_token(), at_most, done);
 }
 
 bool HandOff::Work::stop(std::chrono::milliseconds deadline) {

@@ -129,7 +129,7 @@ Result<> HandOff::Work::offer(const catalogue::FileRow& file) {
     const auto rows = WEIR_TRY(catalogue_.transfers({.guid = file.guid}));
     const std::scoped_lock lock(mutex_);
     plan_.add(file, rows, clock_.wall(), clock_.now(), options_.retry_most, options_.once);
-    if (plan_.complete(file.guid)) to_be_completed_.emplace(file.guid, 0);
+    if (plan_.complete(file.guid)) to_be_completed_.emplace(file.guid, Completion{file.run});
     return {};
 }
 
@@ -161,7 +161,7 @@ void HandOff::Work::complete_files() {
     std::vector<Guid> guids;
     {
         const std::scoped_lock lock(mutex_);
-        for (const auto& [guid, tries] : to_be_completed_) guids.push_back(guid);
+        for (const auto& [guid, completion] : to_be_completed_) guids.push_back(guid);
     }
     for (const auto& guid : guids) {
         const auto entered = catalogue_.file_transferred(guid);
@@ -180,7 +180,7 @@ void HandOff::Work::complete_files() {
             to_be_completed_.erase(entry);
         } else {
             ++counts_.catalogue_failures;
-            const bool abandoned = ++entry->second >= options_.tries && options_.once;
+            const bool abandoned = ++entry->second.tries >= options_.tries && options_.once;
             if (refused || abandoned) to_be_completed_.erase(entry);
         }
     }

@@ -88,8 +88,11 @@ private:
     std::uint64_t looks_wanted_ = 0, looks_done_ = 0;  // of finish_run(): the number of the call that a look is for
     std::set<Guid> missing_;                           // TRANSFERRED, and a destination that is new has them not
     std::set<Guid> without_sum_;                       // not handed over, and reported
-    std::map<Guid, unsigned>
-        to_be_completed_;  // every destination has them, to be entered in the catalogue; times it was tried
+    struct Completion {
+        RunNumber run{};
+        unsigned tries = 0;
+    };
+    std::map<Guid, Completion> to_be_completed_;  // every destination has them; to be entered in the catalogue
     HandOffSummary counts_;
     std::optional<SteadyTime> first_taken_, last_verified_;
     std::size_t threads_running_ = 0;

@@ -3,6 +3,9 @@
 #include "weir/handoff/hand_off.hpp"
 
 #include <gmock/gmock.h>
+#include <sqlite3.h>
+
+#include <thread>
 
 #include "transfer_fixture.hpp"
 
@@ -145,6 +148,37 @@ TEST_F(HandOffTest, TheEndOfARunIsWaitedForUntilItsFilesAreThereAndNotForOthers)
     EXPECT_TRUE(hand_off->finish_run(RunNumber{number(file_.run) + 1}, 120s));
     EXPECT_EQ(hand_off->summary().files_open, 1U);
     EXPECT_TRUE(hand_off->stop(120s));
+}
+
+TEST_F(HandOffTest, TheEndOfARunDoesNotWaitForAFileOfAnotherOneThatCannotBeEntered) {
+    options_.once = false;
+    {
+        sqlite3* database = nullptr;
+        ASSERT_EQ(sqlite3_open((folder_ / "catalogue").c_str(), &database), SQLITE_OK);
+        EXPECT_EQ(sqlite3_exec(database,
+                               "CREATE TRIGGER broken BEFORE UPDATE OF transfer_state ON files BEGIN "
+                               "SELECT json('not JSON'); END",  // fails, and is no refusal
+                               nullptr, nullptr, nullptr),
+                  SQLITE_OK);
+        sqlite3_close(database);
+    }
+    const auto hand_off = start();
+    wait_for([&] { return hand_off->summary().catalogue_failures > 0; });
+    EXPECT_TRUE(hand_off->finish_run(RunNumber{number(file_.run) + 1}, 24h));
+    EXPECT_FALSE(hand_off->finish_run(file_.run, 50ms)) << "its own files are not entered";
+    EXPECT_EQ(transferred(), 0U);
+    EXPECT_TRUE(hand_off->stop(120s));
+}
+
+TEST_F(HandOffTest, AStopEndsTheWaitForTheEndOfARun) {
+    destinations_.push_back(std::make_unique<Silent>());
+    options_.once = false;
+    const auto hand_off = start();
+    {
+        const std::jthread waits([&] { EXPECT_FALSE(hand_off->finish_run(file_.run, 24h)); });
+        wait_for([&] { return there().size() == files_.size(); });
+        EXPECT_TRUE(hand_off->stop(120s));
+    }
 }
 
 TEST_F(HandOffTest, OnceAbandonsWhatDoesNotGoAndCountsIt) {

@@ -64,7 +64,8 @@ public:
     [[nodiscard]] bool wait_until_over(std::chrono::milliseconds at_most);
 
     /// Looks into the catalogue at once, and waits until each file of the run that is closed there is handed over, or
-    /// cannot be (it is damaged, or has no sum). False: some are not after `at_most`; they are tried further.
+    /// cannot be (it is damaged, or has no sum). False: some are not after `at_most`, and are tried further; or stop()
+    /// was called meanwhile.
     [[nodiscard]] bool finish_run(RunNumber run, std::chrono::milliseconds at_most);
 
     /// Asks all threads to stop and waits for them; false: some did not (a disk that hangs), and the process should end
