@@ -40,6 +40,7 @@ Result<LoadFigures> measure(const LoadCase& what, std::chrono::milliseconds time
     const SystemClock clock;
     readout::ReadoutStationOptions options{.id = readout_id};
     options.handlers.handlers = what.handlers;
+    options.loop.endpoint.self = readout_id;
     options.direct = what.direct;
     options.store.events_max = 8192;
     ThreadAccounts accounts;  // the threads of the readout enter these

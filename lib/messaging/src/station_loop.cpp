@@ -31,6 +31,8 @@ StationLoop::StationLoop(StationLoopOptions options) : options_(std::move(option
 StationLoop::~StationLoop() = default;
 
 Result<std::unique_ptr<StationLoop>> StationLoop::open(StationLoopOptions options, const Clock& clock) {
+    if (auto& epoch = options.loop.endpoint.epoch; epoch == wire::Epoch{0})
+        epoch = wire::Epoch{static_cast<std::uint64_t>(clock.wall().time_since_epoch() / std::chrono::nanoseconds(1))};
     std::unique_ptr<StationLoop> made(new StationLoop(std::move(options)));
     const auto& listen = made->options_.loop.listen;
     if (const auto here = transport::resolve(listen, true); here && here->front().unspecified())

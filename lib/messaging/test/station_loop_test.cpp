@@ -23,11 +23,9 @@ constexpr RunNumber run{7};
 class Node final : public LoopLogic {
 public:
     explicit Node(StationId self, StationLoopOptions options = {}) : id(self) {
-        static std::atomic<std::uint64_t> epochs{0};
         options.thread = "node";
         options.speaks_with = options.watches = {StationKind::build};
         options.loop.endpoint.self = id;
-        options.loop.endpoint.epoch = wire::Epoch{++epochs};
         loop = StationLoop::open(std::move(options), clock).value();
     }
     ~Node() override { loop->disconnect(); }

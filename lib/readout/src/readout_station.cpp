@@ -133,9 +133,6 @@ Result<> ReadoutStation::configure() {
                                           .speaks_with = askers,
                                           .memory = options_.message_memory,
                                           .status_interval = {}};
-    options.loop.endpoint.self = options_.id;
-    options.loop.endpoint.epoch =
-        wire::Epoch{static_cast<std::uint64_t>(clock_.wall().time_since_epoch() / std::chrono::nanoseconds(1))};
     auto loop = WEIR_TRY(messaging::StationLoop::open(std::move(options), clock_));
     {
         const std::scoped_lock lock(status_mutex_);

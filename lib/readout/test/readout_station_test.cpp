@@ -110,7 +110,7 @@ class ReadoutOverSockets : public testing::Test {
 protected:
     static ReadoutStationOptions options() {
         ReadoutStationOptions options;
-        options.id = readout_id;
+        options.id = options.loop.endpoint.self = readout_id;
         options.store.events_max = 128;
         options.generator.robs = 4;
         return options;
@@ -199,6 +199,7 @@ TEST_F(RealStation, AFileWhoseSourcesCountInAnotherWayThanConfiguredRaisesAnAlar
     SystemClock clock;
     service::Reports reports{"ros-1", clock, {}};
     ReadoutStationOptions options;
+    options.loop.endpoint.self = options.id;
     options.feed = FeedKind::file;
     options.format = event::Format::event_3_0;
     options.replay.file = event::test_data_folder() / "bes3/run_0091668_SFO-1_10events.raw";

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stations/frame/loop_settings.hpp"
 
-#include <chrono>
-
 #include "stations/frame/setting_checks.hpp"
 
 namespace weir::app {
@@ -20,10 +18,6 @@ messaging::MessageLoopOptions LoopSettings::options(const StationPlace& place) c
     options.receive_buffer = place.partition.network.receive_buffer;
     options.endpoint.self = place.id;
     options.endpoint.key = place.partition.key;
-    // A later process of the same station has a later number.
-    options.endpoint.epoch = wire::Epoch{static_cast<std::uint64_t>(
-        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
-            .count())};
     return options;
 }
 

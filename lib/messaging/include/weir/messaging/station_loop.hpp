@@ -58,7 +58,8 @@ struct StationLoopOptions {
 
 class StationLoop final : private MessageHandler {
 public:
-    /// Opens the sockets. Error: see MessageLoop::open().
+    /// Opens the sockets. An endpoint without an epoch gets the time: a later process of the same station, and this one
+    /// when it is configured again, has a later number. Error: see MessageLoop::open().
     [[nodiscard]] static Result<std::unique_ptr<StationLoop>> open(StationLoopOptions options, const Clock& clock);
     ~StationLoop() override;
 
