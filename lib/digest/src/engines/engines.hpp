@@ -27,8 +27,15 @@ enum class Library { checksum, openssl, xxhash, blake3, highwayhash };
         case Algorithm::xxh3_128: return Library::xxhash;
         case Algorithm::blake3: return Library::blake3;
         case Algorithm::hwh64: return Library::highwayhash;
-        default: return Library::checksum;  // adler32 and the CRCs
+        case Algorithm::adler32:
+        case Algorithm::crc32:
+        case Algorithm::cksum:
+        case Algorithm::crc32c:
+        case Algorithm::crc64_xz:
+        case Algorithm::crc64_nvme:
+        case Algorithm::crc64_ecma182: break;
     }
+    return Library::checksum;
 }
 
 /// Of any algorithm. All of them can be cloned.
