@@ -75,7 +75,9 @@ public:
     }
 
     void start() {
-        WEIR_ASSERT(listen().has_value() && !std::exchange(started_, true));
+        const auto listening = listen();
+        WEIR_ASSERT(listening.has_value() && !started_);
+        started_ = true;
         for (auto& thread : threads_) thread->start();
     }
 
