@@ -46,7 +46,7 @@ struct RunOptions {
     bool json = false;
 };
 
-/// Where run control's own reports go: the log that everybody may ask for, a file, and what matters to stderr.
+/// Where run control's own reports go: the log that GET /log answers with, a file, and what matters to stderr.
 class RunLogSink final : public service::ReportSink {
 public:
     RunLogSink(control::LogBook& book, const std::filesystem::path& file, ProgressLine& line, const Clock& clock)

@@ -57,7 +57,7 @@ public:
 
     /// Nothing is under way or waits.
     [[nodiscard]] bool idle() const noexcept { return steps_.empty(); }
-    /// What went wrong since the last call; what it was to do is forgotten then.
+    /// What went wrong since the last call; the steps that were left are discarded then.
     [[nodiscard]] std::optional<StationTrouble> take_trouble() { return std::exchange(trouble_, std::nullopt); }
 
     /// SIGTERM, and after a grace SIGKILL; its end is no trouble.

@@ -39,7 +39,7 @@ void HandOff::Work::report_failure(const Session& session, const Job& job, const
     } else if (result.trouble == Trouble::catalogue) {
         report.what = "the catalogue cannot be written; the copy does not count yet";
     } else {
-        report.what = result.outcome == Outcome::unverified ? "a copy is not verified; asked again"
+        report.what = result.outcome == Outcome::unverified ? "a copy is not verified; its sum is queried again"
                                                             : "a copy failed; tried again";
         const std::scoped_lock lock(mutex_);
         if (session.failures + 1 >= failures_of_alarm)

@@ -140,7 +140,7 @@ Result<std::unique_ptr<LaunchedProcess>> LocalLauncher::launch(const LaunchReque
         static_cast<void>(!::write(trouble_write.get(), &error, sizeof error));
         ::_exit(127);
     }
-    ::setpgid(pid, pid);  // here too: whoever comes first, it is done
+    ::setpgid(pid, pid);  // in both processes: it is done, whichever of them is first
     trouble_write.close();
     out_write.close();
     auto process = std::make_unique<LocalProcess>(pid, std::move(out_read));

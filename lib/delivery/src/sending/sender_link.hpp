@@ -39,7 +39,7 @@ public:
     std::optional<SteadyTime> step(SteadyTime now, Ready ready);
     /// Returns when the socket is ready, wake() was called, or it is `until`. Valid until the next call.
     [[nodiscard]] Ready await(std::optional<SteadyTime> until, SteadyTime now) { return loop_.wait(until, now); }
-    /// Says BYE where that is possible, and ends.
+    /// Sends BYE where that is possible, and ends.
     void finish(SteadyTime now);
     /// Finished, or failed for good (the send buffer then has the error): step() does nothing more.
     [[nodiscard]] bool ended() const noexcept { return state_ == State::ended; }

@@ -42,7 +42,7 @@ public:
     /// Volumes that are being written to.
     void set_busy(std::set<std::string> volumes);
 
-    /// Files that are not in `offered` any more are forgotten, but for what is in hand.
+    /// Files that are not in `offered` any more are removed from the plan, but for what is in hand.
     void keep_only(const std::set<Guid>& offered);
 
     /// The next one to be copied to this destination, which is in hand from then on.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long to wait after a failure: twice as long after each, up to a limit, and never the same for
-// everybody, so that a server that comes back is not met by all at once.
+// How long to wait after a failure: twice as long after each, up to a limit, less a random part, so that the copies
+// that wait for a server do not all begin at the same moment when it is back.
 #pragma once
 
 #include <algorithm>

@@ -78,7 +78,7 @@ Result<DeletionOutcome> Deletion::step(const std::stop_token& stop) {
             const auto copies = WEIR_TRY(catalogue_.transfers({.guid = candidate.file.guid}));
             for (const auto& copy : copies)
                 candidate.verified = std::max(candidate.verified, copy.verified.value_or(WallTime{}));
-            // A destination that is new may not have it yet: it is on its way there.
+            // A destination that is new may not have it yet: it is still to be copied there.
             candidate.everywhere = std::ranges::all_of(destinations_, [&](const auto& destination) {
                 const auto copy = std::ranges::find(copies, destination->name(), &catalogue::TransferRow::destination);
                 return copy != copies.end() && copy->state == catalogue::CopyState::transferred;

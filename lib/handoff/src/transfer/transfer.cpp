@@ -113,12 +113,12 @@ private:
             if (!*sum)
                 return unverified(fmt::format("{} has no {} to offer; configure it there, or let the copy be read back",
                                               t_.destination_.name(), digest::name(t_.options_.algorithm)));
-            if (auto wrong = compare(**sum, temporary, "says it stored")) return std::move(*wrong);
+            if (auto wrong = compare(**sum, temporary, "is stored with")) return std::move(*wrong);
         }
         if (t_.options_.verification != Verification::sum) {
             const auto read = t_.destination_.read_back(temporary, t_.options_.algorithm, patience_);
             if (!read) return unverified(read.error().message());
-            if (auto wrong = compare(*read, temporary, "gives back")) return std::move(*wrong);
+            if (auto wrong = compare(*read, temporary, "is read back with")) return std::move(*wrong);
         }
         if (auto wrong = compare_size(temporary)) return std::move(*wrong);  // a sum may be older than what is there
         if (auto left = something_left(row_.attempts - 1)) return std::move(*left);

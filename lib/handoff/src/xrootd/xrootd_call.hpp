@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A call to XRootD's client that can be abandoned. The client's own blocking calls cannot be interrupted, so
-// the asynchronous ones are used: the answer goes to an object that caller and client share, and whoever
-// stops waiting leaves his half behind. Memory that the client may still read is kept by the call.
+// the asynchronous ones are used: the answer goes to an object that caller and client share, which the last of the two
+// releases. Memory that the client may still read is kept by the call.
 #pragma once
 
 #include <XrdCl/XrdClXRootDResponses.hh>

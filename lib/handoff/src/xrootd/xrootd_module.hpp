@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What speaks to XRootD servers is a module beside the program, opened with the first such destination. XRootD's client
-// brings twenty libraries along and starts threads of its own; whoever hands nothing to XRootD has none of that.
+// brings twenty libraries along and starts threads of its own; a process that hands nothing to XRootD has none of them.
 // The module and the program are of one build: they exchange C++ objects.
 #pragma once
 

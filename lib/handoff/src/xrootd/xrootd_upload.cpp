@@ -10,8 +10,9 @@
 namespace weir::handoff {
 
 std::string reason(const XrdCl::XRootDStatus& status) {
-    auto text = status.code == XrdCl::errErrorResponse ? fmt::format("the server says: {}", status.GetErrorMessage())
-                                                       : status.ToStr();
+    auto text = status.code == XrdCl::errErrorResponse
+                    ? fmt::format("answer of the server: {}", status.GetErrorMessage())
+                    : status.ToStr();
     while (!text.empty() && (text.back() == '\n' || text.back() == ' ' || text.back() == '\0')) text.pop_back();
     std::ranges::replace_if(text, [](unsigned char c) { return c < ' '; }, ' ');
     return text.substr(0, 500);

@@ -74,7 +74,7 @@ struct Piece {
     std::shared_ptr<const void> owner{};
 };
 
-/// An event that is not final, given back.
+/// An event that is not final, withdrawn from its sender.
 struct ReturnedEvent {
     EventDescription description;
     std::vector<Piece> payload;

@@ -26,7 +26,7 @@ struct Patience {
     std::chrono::milliseconds answer{60'000};  // for one answer of the other side, not for a whole file
 };
 
-/// One file on its way. One thread. What is not finished when it is destroyed stays behind as it is, under
+/// One file that is being copied. One thread. What is not finished when it is destroyed stays behind as it is, under
 /// its temporary name: the caller removes it.
 class Upload {
 public:
