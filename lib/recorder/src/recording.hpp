@@ -87,7 +87,7 @@ private:
     void reject(delivery::Answer event, wire::RejectReason reason, std::string text) override {
         receiver_->reject(event, reason, std::move(text));
     }
-    void not_passed_on(std::span<const delivery::Answer> dropped) override { receiver_->answer(dropped); }
+    void not_passed_on(std::span<const delivery::Answer> events) override { receiver_->answer(events); }
     void send_again(std::span<const delivery::Answer> events) override { receiver_->send_again(events); }
     void retry() override { receiver_->retry(); }
     /// Of senders that wait for a new file.
@@ -133,7 +133,7 @@ private:
     std::unique_ptr<StreamSet> streams_;
     std::unique_ptr<EventIntake> intake_;
 
-    std::unique_ptr<CatalogueAccounts> accounts_;      // due files, then stop(); sync threads in recover_volume()
+    std::unique_ptr<CatalogueAccounts> accounts_;      // open(), due files, stop(); sync threads in recover_volume()
     std::unique_ptr<CatalogueWatch> catalogue_watch_;  // due files, then stop()
     std::unique_ptr<RecordingWatch> watch_;            // open(), then the disk watch
     std::jthread due_files_;                           // from open() to stop()

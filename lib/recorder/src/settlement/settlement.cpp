@@ -126,24 +126,24 @@ void Settlement::reject(delivery::IncomingEvent& event, std::span<Ledger* const>
     hold_rejection({taken.session, taken.meta.sequence}, reason, std::move(text), std::move(taken.credit));
 }
 
-void Settlement::dropped(delivery::Answer event, GlobalEventId id, std::span<Ledger* const> ledgers,
-                         wire::RejectReason reason, delivery::CreditHold& credit) {
+void Settlement::not_passed_on(delivery::Answer event, GlobalEventId id, std::span<Ledger* const> ledgers,
+                               wire::RejectReason reason, delivery::CreditHold& credit) {
     count_rejected(id, ledgers, reason);
     held_.hold({.event = event, .kind = HeldAnswers::Kind::not_passed_on, .credit = std::move(credit)});
 }
 
 void Settlement::answer(HeldAnswers::Round& round) {
     held_.written(round);
-    std::vector<delivery::Answer> dropped, acknowledged;
+    std::vector<delivery::Answer> others, acknowledged;
     for (auto& held : round.answers) {
         switch (held.kind) {
-            case HeldAnswers::Kind::not_passed_on: dropped.push_back(held.event); break;
+            case HeldAnswers::Kind::not_passed_on: others.push_back(held.event); break;
             case HeldAnswers::Kind::reject: target_.reject(held.event, held.reason, std::move(held.text)); break;
             case HeldAnswers::Kind::acknowledge: acknowledged.push_back(held.event); break;
         }
     }
     target_.acknowledge(acknowledged);
-    target_.not_passed_on(dropped);
+    target_.not_passed_on(others);
 }
 
 // What becomes of placed copies -------------------------------------------------------------------

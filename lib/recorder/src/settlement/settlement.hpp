@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The settlement of an event. It is settled when each of its copies is durable, late or lost: then it is acknowledged,
-// rejected or returned, once, by the thread that had the last copy. An answer whose rejected copies have to be counted
-// for good first is held for the next journal commit (HeldAnswers). Knows sessions, ids and ledgers; files and disks
-// are below it: they call durable() or lost().
+// Decides once how each event ends: acknowledged, rejected or returned, when each of its copies is durable, late or
+// lost. The thread that has the last copy settles it. An answer whose rejected copies have to be counted for good first
+// is held for the next journal commit (HeldAnswers). Knows sessions, ids and ledgers; files and volumes stand on it:
+// they call durable() or lost().
 //
 //     begin() -> placed() or late(), for each copy -> end()        the receiving thread, or the stream's
 //                                                  -> stop()       memory ran out: the event comes again
@@ -36,7 +36,7 @@ public:
     virtual ~AnswerTarget() = default;
     virtual void acknowledge(std::span<const delivery::Answer> events) = 0;
     virtual void reject(delivery::Answer event, wire::RejectReason reason, std::string text) = 0;
-    virtual void not_passed_on(std::span<const delivery::Answer> dropped) = 0;
+    virtual void not_passed_on(std::span<const delivery::Answer> events) = 0;
     virtual void send_again(std::span<const delivery::Answer> events) = 0;
     /// There is room again for an event that found none.
     virtual void retry() = 0;
@@ -108,8 +108,8 @@ public:
     void reject(delivery::IncomingEvent& event, std::span<Ledger* const> ledgers, wire::RejectReason reason,
                 std::string text);
     /// The receiver has discarded the event itself.
-    void dropped(delivery::Answer event, GlobalEventId id, std::span<Ledger* const> ledgers, wire::RejectReason reason,
-                 delivery::CreditHold& credit);
+    void not_passed_on(delivery::Answer event, GlobalEventId id, std::span<Ledger* const> ledgers,
+                       wire::RejectReason reason, delivery::CreditHold& credit);
 
     // What becomes of placed copies ---------------------------------------------------------------
 

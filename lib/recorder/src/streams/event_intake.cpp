@@ -66,7 +66,7 @@ delivery::Taken EventIntake::take(delivery::IncomingEvent& event) {
 void EventIntake::not_passed_on(delivery::SessionId session, const wire::EventMeta& event, wire::RejectReason reason,
                                 delivery::CreditHold& credit) {
     const auto ledgers = streams_.ledgers_of(event.tags, settlement_.unplaced());
-    settlement_.dropped({session, event.sequence}, event.global_id, ledgers, reason, credit);
+    settlement_.not_passed_on({session, event.sequence}, event.global_id, ledgers, reason, credit);
 }
 
 /// Finds the event's streams, in the order of its tags; or why it can never be stored.

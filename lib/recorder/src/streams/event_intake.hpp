@@ -24,8 +24,9 @@
 
 namespace weir::recorder {
 
-/// Any thread. take() waits for a full queue of a stream's thread; without such threads, for the disk and the catalogue
-/// when an event begins a new file. It never waits for memory.
+/// Any thread. take() does not wait, but for two things: in the modes original and parallel for a place in the queue of
+/// a stream's thread, which may wait for memory; in the others, when an event begins a file, for the disk and the
+/// catalogue. There an event that finds no memory is not taken, and is tried again.
 class EventIntake {
 public:
     /// All that is passed outlives it, and so do the threads of the streams.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One directory that a recorder writes into (usually one disk): its lock, its open files, its journal,
 // and the thread that syncs them. A sync round: everything folded is written, the data synced, new
-// names synced, the journal entries written and synced; only then are the events durable.
+// names synced, the indexes written, the journal entries written and synced; only then are the events durable.
 //
 // A failed file is abandoned: what was not durable in it is lost, and returned to its senders; what was durable is
 // closed up. A volume whose files fail again and again, or whose directory or journal fails, is taken out of use, and
@@ -159,14 +159,14 @@ public:
     [[nodiscard]] Stats stats() const;
 
 private:
-    enum class Closing { data, names, directory };  // what close() does next
+    enum class CloseStep { data, names, directory };  // what close() does next
     struct OpenFile {
         std::shared_ptr<StreamFile> file;
         datafile::IndexWriter index;
         std::uint32_t idle_rounds = 0;
-        bool closing = false;          // with files_mutex_: the index is the closing thread's
-        Closing next = Closing::data;  // closing thread only
-        bool index_named = false;      // closing thread only: what has the index's final name may be ours
+        bool closing = false;              // with files_mutex_: the index is the closing thread's
+        CloseStep next = CloseStep::data;  // closing thread only
+        bool index_named = false;          // closing thread only: what has the index's final name may be ours
     };
     struct FileInRound {
         std::shared_ptr<OpenFile> open;
@@ -187,6 +187,8 @@ private:
     [[nodiscard]] Result<> end_data(OpenFile& open, const datafile::FileClosed& closed);
     void close_names(std::span<FileToClose> files, std::span<const std::shared_ptr<OpenFile>> open);
     [[nodiscard]] Result<> close_failed(const std::shared_ptr<StreamFile>& file, Result<> result);
+    /// Not synced before the file is closed: it serves where the journal is damaged, and after a power cut the journal
+    /// is what counts.
     void write_index(std::vector<FileInRound>& batch);
     [[nodiscard]] Result<> commit_journal();
     [[nodiscard]] datafile::JournalWriter::SessionNames session_names() const;

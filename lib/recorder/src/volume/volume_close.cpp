@@ -148,7 +148,7 @@ Result<> Volume::end_data(OpenFile& open, const datafile::FileClosed& closed) {
 void Volume::close_data(std::span<FileToClose> files, std::span<const std::shared_ptr<OpenFile>> open) {
     std::vector<std::size_t> here;
     for (std::size_t i = 0; i < files.size(); ++i) {
-        if (open[i]->next == Closing::data) here.push_back(i);
+        if (open[i]->next == CloseStep::data) here.push_back(i);
     }
     if (here.empty()) return;
     if (auto synced = sync_now(); !synced) {
@@ -167,7 +167,7 @@ void Volume::close_data(std::span<FileToClose> files, std::span<const std::share
         closing_steps_.fetch_add(1, std::memory_order_relaxed);
     });
     for (const auto i : here) {
-        if (files[i].done) open[i]->next = Closing::names;
+        if (files[i].done) open[i]->next = CloseStep::names;
         else abandon(open[i]->file, files[i].done.error());
     }
 }
@@ -182,7 +182,7 @@ std::unexpected<Error> removed_when_complete(const std::string& path) {
 }  // namespace
 
 void Volume::close_names(std::span<FileToClose> files, std::span<const std::shared_ptr<OpenFile>> open) {
-    const auto at = [&](Closing step) {
+    const auto at = [&](CloseStep step) {
         std::vector<std::size_t> here;
         for (std::size_t i = 0; i < files.size(); ++i) {
             if (open[i]->next == step && files[i].done) here.push_back(i);
@@ -190,7 +190,7 @@ void Volume::close_names(std::span<FileToClose> files, std::span<const std::shar
         return here;
     };
     const auto name_of = [&](std::size_t i) { return (options_.directory / files[i].file->opened().name).native(); };
-    auto here = at(Closing::names);
+    auto here = at(CloseStep::names);
     for (const auto i : here) {
         std::error_code ignored;
         if (!std::filesystem::exists(name_of(i) + ".index.writing", ignored)) {
@@ -215,11 +215,11 @@ void Volume::close_names(std::span<FileToClose> files, std::span<const std::shar
         if (renamed) renamed = rename_new(name_of(i) + ".writing", name_of(i) + ".data", system_);
         if (!renamed && renamed.error().os_errno == ENOENT && is_in_place())
             renamed = removed_when_complete(name_of(i) + ".writing");
-        if (renamed) open[i]->next = Closing::directory;
+        if (renamed) open[i]->next = CloseStep::directory;
         else files[i].done = close_failed(files[i].file, renamed);
         closing_steps_.fetch_add(1, std::memory_order_relaxed);
     }
-    here = at(Closing::directory);
+    here = at(CloseStep::directory);
     if (here.empty()) return;
     if (auto synced = sync_directory(options_.directory, system_); !synced) {
         for (const auto i : here) files[i].done = synced;

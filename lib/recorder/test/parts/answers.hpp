@@ -18,8 +18,8 @@ public:
     void reject(delivery::Answer event, wire::RejectReason reason, std::string) override {
         answers_.push_back("rejected " + name(event) + ": " + wire::name(reason));
     }
-    void not_passed_on(std::span<const delivery::Answer> dropped) override {
-        for (const auto& event : dropped) answers_.push_back("not passed on " + name(event));
+    void not_passed_on(std::span<const delivery::Answer> events) override {
+        for (const auto& event : events) answers_.push_back("not passed on " + name(event));
     }
     void send_again(std::span<const delivery::Answer> events) override {
         for (const auto& event : events) answers_.push_back("returned " + name(event));

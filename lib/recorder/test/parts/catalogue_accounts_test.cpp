@@ -27,7 +27,7 @@ protected:
     void reject(wire::RejectReason reason) {
         const std::array<Ledger*, 1> ledgers{&ledger_};
         delivery::CreditHold credit;
-        settlement_.dropped({}, GlobalEventId{99}, ledgers, reason, credit);
+        settlement_.not_passed_on({}, GlobalEventId{99}, ledgers, reason, credit);
         ++rejected_[wire::name(reason)];
     }
     void commit() {

@@ -195,8 +195,8 @@ TEST_F(SettlementTest, AnEventWithoutStreamsIsCountedForGoodAsOneCopy) {
 
 TEST_F(SettlementTest, WhatTheReceiverDoesNotPassOnIsAnsweredWhenItIsCountedForGood) {
     delivery::CreditHold credit;
-    settlement_.dropped({delivery::SessionId{1}, Sequence{3}}, GlobalEventId{8}, ledgers_,
-                        wire::RejectReason::duplicate, credit);
+    settlement_.not_passed_on({delivery::SessionId{1}, Sequence{3}}, GlobalEventId{8}, ledgers_,
+                              wire::RejectReason::duplicate, credit);
     EXPECT_EQ(answers_.take(), Lines{});
     EXPECT_EQ(settlement_.last_rejected(), 0U);  // duplicates are nothing to report
     EXPECT_EQ(after_commit(), Lines{"not passed on 1/3"});

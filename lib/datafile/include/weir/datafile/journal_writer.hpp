@@ -32,7 +32,8 @@ struct JournalOwner {
 class JournalWriter {
 public:
     static constexpr std::uint64_t size_max = 64ULL << 20;  // of one journal file; then the next begins
-                                                            /// Gives the key of a session, when it has to be declared.
+
+    /// Gives the key of a session, when it has to be declared.
     using SessionNames = std::function<SessionDeclared(std::uint32_t session)>;
 
     /// Begins a new journal file after the highest number that is there.

@@ -74,8 +74,8 @@ struct Refusal {
     std::string text{};
 };
 
-/// All calls come from the receiver's threads, concurrently, and must not wait: they hold up every
-/// connection of their thread. The events of one session come one after the other, in the order sent.
+/// Called by the receiver's threads, concurrently; the events of one session one by one, in the order sent. A call must
+/// not wait, as it holds up every connection of its thread (but a recorder's take(), for a new file or a full queue).
 class EventSink {
 public:
     virtual ~EventSink() = default;
