@@ -26,9 +26,9 @@ void HeldAnswers::hold(Held answer) {
     held_.push_back(std::move(answer));
 }
 
-bool HeldAnswers::due() {
+bool HeldAnswers::pass_over() {
     const std::scoped_lock lock(mutex_);
-    return !held_.empty() && passed_over_++ >= patience_;
+    return held_.empty() || passed_over_++ < patience_;
 }
 
 HeldAnswers::Round HeldAnswers::take() {

@@ -47,8 +47,8 @@ public:
     void count(const Ledger& ledger, wire::RejectReason reason, std::uint64_t copies = 1);
     void hold(Held answer);
 
-    /// Whether a round without events is to take it.
-    [[nodiscard]] bool due();
+    /// By a round without events. False: something was passed over often enough, and this round is to take it.
+    [[nodiscard]] bool pass_over();
     /// Each is followed by one of the next two.
     [[nodiscard]] Round take();
     void written(const Round& round);

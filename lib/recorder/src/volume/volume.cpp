@@ -210,7 +210,7 @@ bool Volume::round() {
             open->file->release_idle();
         }
     }
-    if (batch.empty() && !settlement_.held().due()) return false;
+    if (batch.empty() && settlement_.held().pass_over()) return false;
     for (auto& one : batch) {
         if (auto written = one.open->file->wait_written(one.flush.target); !written) one.error = written.error();
     }

@@ -105,7 +105,7 @@ TEST_F(SettlementTest, AnEventWithALateCopyIsAcknowledgedWhenThatIsCountedForGoo
     end(taking);
     durable(copy);
     EXPECT_EQ(answers_.take(), Lines{});
-    EXPECT_TRUE(settlement_.held().due());
+    EXPECT_FALSE(settlement_.held().pass_over());
     EXPECT_EQ(after_commit(), Lines{"acknowledged 1/1"});
     EXPECT_EQ(settlement_.counted(express_)[wire::index(wire::RejectReason::late)], 1U);
 }

@@ -281,7 +281,7 @@ TEST_F(VolumeTest, ARoundInWhichTheDiskHungTakesNoAnswersThatAreHeld) {
     volume_->step(time_.now());
     EXPECT_TRUE(volume_->hangs());
     EXPECT_EQ(answers_.take(), std::vector<std::string>{});
-    EXPECT_TRUE(settlement_.held().due());  // another volume's
+    EXPECT_FALSE(settlement_.held().pass_over());  // another volume's
 }
 
 TEST_F(VolumeTest, ARoundWhoseCommitHungSettlesNothing) {
@@ -293,7 +293,7 @@ TEST_F(VolumeTest, ARoundWhoseCommitHungSettlesNothing) {
     EXPECT_TRUE(volume_->hangs());
     EXPECT_EQ(volume_->stats().rounds, 0U);
     EXPECT_EQ(answers_.take(), std::vector<std::string>{});
-    EXPECT_TRUE(settlement_.held().due());  // another volume's
+    EXPECT_FALSE(settlement_.held().pass_over());  // another volume's
 }
 
 TEST_F(VolumeTest, NothingOfAFileThatFailedBeforeItHeldAnythingTakesSpaceWhileTheCatalogueKnowsIt) {
