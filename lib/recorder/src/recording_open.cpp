@@ -104,7 +104,7 @@ Result<Recording::Directories> Recording::take_directories() {
 Result<> Recording::open_receiver() {
     auto receiver_options = options_.receiver;
     receiver_options.name = options_.recorder;
-    receiver_ = WEIR_TRY(delivery::Receiver::open(receiver_options, buffers_, *this, reports_.reporter()));
+    receiver_ = WEIR_TRY(delivery::Receiver::open(receiver_options, buffers_, *this, reports_.reporter(), clock_));
     return {};
 }
 
@@ -230,10 +230,9 @@ RecordingWatch::Sources Recording::watched() {
             .memory_wait =
                 [this] {
                     const auto stats = receiver_->stats();
-                    const auto since = stats.waiting_for_others_since;  // by the receiver's clock
-                    return RecordingWatch::MemoryWait{
-                        stats.waiting_for_others,
-                        since ? delivery::Receiver::default_clock().now() - *since : std::chrono::nanoseconds{0}};
+                    const auto since = stats.waiting_for_others_since;
+                    return RecordingWatch::MemoryWait{stats.waiting_for_others,
+                                                      since ? clock_.now() - *since : std::chrono::nanoseconds{0}};
                 },
             .bytes_stored =
                 [this] {
