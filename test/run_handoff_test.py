@@ -37,11 +37,11 @@ class HandOff(RunTest):
     def start(self):
         return Partition(self.folder, self.file, "--events", EVENTS)
 
-    def assertArrived(self, directory, root):
+    def assertArrived(self, directory, root, more_than=5):
         """Every file of the catalogue is there, byte for byte, and nothing else."""
         files = {pathlib.Path(file["path"]).name: file for file in listed(directory)}
         there = {path.name: path for path in pathlib.Path(root).rglob("*") if path.is_file()}
-        self.assertGreater(len(files), 5)
+        self.assertGreater(len(files), more_than)
         self.assertEqual(set(there), set(files))
         for name, file in files.items():
             self.assertEqual(file["transfer_state"], "TRANSFERRED", name)
@@ -71,6 +71,17 @@ class ToDirectory(HandOff):
         # the result as people read it, of a second run in the same directory: the hand-off finds only the new files
         again = self.assertEnds(run("run", self.file, "--source", BES3, "--dir", partition.directory, "--events", 300, timeout=200), 0)
         self.assertRegex(again.out, r"\nhand-off +(\d+) of \1 files handed over\n")
+
+    def test_of_two_recorders_only_files_of_the_one_that_it_names_are_counted(self):
+        self.there.mkdir()
+        self.write(self.there, recorders='[record.rec-2]\nfile_events_max = 100\n', recorder='"rec-1"')
+        with self.start() as partition:
+            result = self.assertEnds(partition.wait(200), 0).json
+        files, others = (len(listed(partition.directory / name)) for name in ("rec-1", "rec-2"))
+        self.assertGreater(others, 0)
+        self.assertEqual(result["hand_off"], {"closed": files, "handed_over": files, "left": 0, "names": []})
+        self.assertEqual((result["files"], result["problems"]), (files + others, []))
+        self.assertArrived(partition.directory / "rec-1", self.there, more_than=0)
 
     def test_one_that_is_killed_in_the_run_is_started_again_and_nothing_is_left(self):
         self.there.mkdir()
