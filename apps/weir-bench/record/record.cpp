@@ -55,6 +55,7 @@ recorder::RecorderOptions recorder_options(const std::filesystem::path& director
     options.parallel.scheme = checksum::Scheme::condition_then_spin;
     options.parallel.pin = true;
     options.parallel.cutoff = small_event;
+    options.disk_headroom = 32_MiB;  // that there is room is seen to before; a tmpfs has little more than this free
     return options;
 }
 
