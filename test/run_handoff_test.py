@@ -107,6 +107,17 @@ class ToDirectory(HandOff):
         self.assertEnds(run("handoff", "--dir", partition.directory, "--to", self.there, "--once"), 0)
         self.assertArrived(partition.directory, self.there)
 
+    def test_files_without_the_sum_that_it_compares_stay_and_are_not_promised_for_later(self):
+        self.there.mkdir()
+        self.write(self.there, checksum='"md5"')  # the recorder makes none
+        with self.start() as partition:
+            ended = partition.wait(200)
+        result = self.assertEnds(ended, 0).json
+        files = len(listed(partition.directory))
+        self.assertEqual(result["hand_off"], {"closed": files, "handed_over": 0, "left": files, "names": []})
+        self.assertIn(f"{files} of {files} files are not handed over and stay here, {files} without a sum: ", ended.err)
+        self.assertNotIn("handed over yet", ended.err)
+
     def test_a_destination_that_comes_back_gets_the_files_between_runs(self):
         self.write(self.there)
         with Partition(self.folder, self.file, "--events", EVENTS, "--wait") as partition:

@@ -4,12 +4,30 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
+#include "stations/handoff/handoff_settings.hpp"
 #include "weir/base/file.hpp"
 #include "weir/catalogue/catalogue_place.hpp"
 #include "weir/service/configuration_sections.hpp"
 
 namespace weir::app {
+
+namespace {
+
+/// By which a hand-off compares.
+std::string checksum_of(const control::StationEntry& hand_off,
+                        std::span<const service::ConfigurationSection> sections) {
+    std::string checksum = HandOffSettings{}.checksum;
+    for (const auto& section : sections) {
+        if (section.path != hand_off.section()) continue;
+        for (const auto& value : section.texts)
+            if (value.key == "checksum") checksum = value.text;
+    }
+    return checksum;
+}
+
+}  // namespace
 
 Result<RunDirectory> RunDirectory::prepare(const std::filesystem::path& directory,
                                            const control::Partition& partition) {
@@ -23,7 +41,7 @@ Result<RunDirectory> RunDirectory::prepare(const std::filesystem::path& director
     const bool one = partition.count(StationKind::record) == 1;
     for (const auto& station : partition.stations) {
         if (station.kind != StationKind::record) continue;
-        Recorder recorder{station.name, one ? result.directory_ : result.directory_ / station.name, {}, false, false};
+        Recorder recorder{station.name, one ? result.directory_ : result.directory_ / station.name, {}, false, {}};
         for (const auto& section : sections) {
             if (section.path != station.section()) continue;
             for (const auto& value : section.texts) {
@@ -33,9 +51,10 @@ Result<RunDirectory> RunDirectory::prepare(const std::filesystem::path& director
                 recorder.named = true;
             }
         }
-        recorder.handed_over = std::ranges::any_of(partition.stations, [&](const control::StationEntry& other) {
-            return other.kind == StationKind::handoff && other.recorder == station.name;
-        });
+        for (const auto& other : partition.stations) {
+            if (other.kind == StationKind::handoff && other.recorder == station.name)
+                recorder.checksum = checksum_of(other, sections);
+        }
         result.recorders_.push_back(std::move(recorder));
     }
     return result;
@@ -64,7 +83,7 @@ std::vector<control::RecorderCatalogue> RunDirectory::catalogues() const {
                 return nullptr;
             return catalogue::open_catalogue_beside_recorder(recorder.directory, recorder.catalogue);
         };
-        all.push_back({std::move(open), recorder.handed_over});
+        all.push_back({std::move(open), recorder.checksum});
     }
     return all;
 }

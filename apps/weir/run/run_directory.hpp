@@ -30,10 +30,10 @@ public:
 private:
     struct Recorder {
         std::string name;
-        std::filesystem::path directory;  // the first
-        std::string catalogue;            // as in its section
-        bool named = false;               // by its section
-        bool handed_over = false;         // by a hand-off of the partition
+        std::filesystem::path directory;        // the first
+        std::string catalogue;                  // as in its section
+        bool named = false;                     // by its section
+        std::optional<std::string> checksum{};  // of the hand-off that hands its files over
     };
     RunDirectory() = default;
 

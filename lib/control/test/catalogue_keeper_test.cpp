@@ -89,8 +89,8 @@ TEST_F(CatalogueKeeperTest, FilesOfARunAreHandedOverOrLeft) {
     ASSERT_TRUE((*made)->file_transferred(close(record(**made, "a"))));
     close(record(**made, "b"));
     ASSERT_TRUE((*made)->set_file_health(close(record(**made, "damaged")), catalogue::FileHealth::quarantined));
-    close(record(**made, "without a sum", {}));
-    CatalogueKeeper keeper(*RunNumbers::open(directory), {{opener(), true}}, OpenRun(directory / "run-open.json"));
+    close(record(**made, "without a sum", {{"crc32c", "1"}}));  // another one than the hand-off needs
+    CatalogueKeeper keeper(*RunNumbers::open(directory), {{opener(), "adler32"}}, OpenRun(directory / "run-open.json"));
     const auto account = keeper.hand_off(RunNumber{7}).value();
     EXPECT_EQ(std::tuple(account.closed, account.handed_over, account.left), std::tuple(4U, 1U, 3U));
     EXPECT_EQ(std::tuple(account.quarantined, account.without_sum), std::tuple(1U, 1U));
@@ -108,7 +108,7 @@ TEST_F(CatalogueKeeperTest, FilesOfARecorderWithoutAHandOffAreNotCounted) {
     ASSERT_TRUE((*made)->file_closed(closes.at(record(**made, "a"))));
     ASSERT_TRUE((*made_too)->file_closed(closes.at(record(**made_too, "b"))));
     const auto open_other = [other] { return catalogue::open_sqlite_catalogue(other); };
-    CatalogueKeeper keeper(*RunNumbers::open(directory), {{opener(), true}, {open_other, false}},
+    CatalogueKeeper keeper(*RunNumbers::open(directory), {{opener(), "adler32"}, {open_other, {}}},
                            OpenRun(directory / "run-open.json"));
     const auto account = keeper.hand_off(RunNumber{7}).value();
     EXPECT_EQ(std::tuple(account.closed, account.left), std::tuple(1U, 1U));

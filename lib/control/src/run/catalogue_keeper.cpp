@@ -34,7 +34,7 @@ Result<HandOffAccount> CatalogueKeeper::hand_off(RunNumber run) {
         if (names.size() < HandOffAccount::names_max) names.push_back(name);
     };
     for (const auto& recorder : catalogues_) {
-        if (!recorder.handed_over) continue;
+        if (!recorder.checksum) continue;
         const auto catalogue = WEIR_TRY(recorder.open());
         if (!catalogue) continue;
         const auto files = WEIR_TRY(catalogue->files({.run = run}));
@@ -49,7 +49,8 @@ Result<HandOffAccount> CatalogueKeeper::hand_off(RunNumber run) {
             if (file.file_health == catalogue::FileHealth::quarantined) {
                 ++account.quarantined;
                 name_one(account.names_kept, file.name);
-            } else if (file.sums.empty()) {
+            } else if (std::ranges::find(file.sums, *recorder.checksum, &catalogue::FileSum::algorithm) ==
+                       file.sums.end()) {
                 ++account.without_sum;
                 name_one(account.names_kept, file.name);
             } else {

@@ -69,6 +69,7 @@ Result<> Volume::restore_name(Writer& writer) {
         if (auto aside = datafile::set_foreign_aside(path, system_); !aside) done = std::unexpected(aside.error());
     }
     if (done) done = writer.restore_name();
+    if (hangs()) return done;  // who is reported to may be gone
     reports_.interfered(fmt::format("file removed: {}", path.filename().native()),
                         fmt::format("{} was removed, renamed or replaced while it was written; {}", path.native(),
                                     done ? "it was written again from the open file" : done.error().message()));
@@ -91,6 +92,7 @@ Result<> Volume::make_way(const std::filesystem::path& path, const std::filesyst
     std::error_code ignored;
     if (!is_taken(path) || system_.watched([&] { return std::filesystem::equivalent(path, ours, ignored); })) return {};
     const auto aside = datafile::set_foreign_aside(path, system_);
+    if (hangs()) return fail(Errc::io, "the disk did not answer");
     reports_.interfered(
         fmt::format("foreign file: {}", path.filename().native()),
         fmt::format("{} is the name of a file of this recording and was given to another one; {}", path.native(),
@@ -105,6 +107,7 @@ void Volume::look_at_names(SteadyTime now) {
     next_look_ = now + look_interval;
     if (!leads_to(lock_.file().path(), lock_.file())) {
         auto taken = system_.watched([&] { return datafile::DirectoryLock::take(options_.directory); });
+        if (hangs()) return;
         reports_.interfered(fmt::format("file removed: {}", lock_.file().path().native()),
                             taken ? "it was made again" : taken.error().message());
         if (taken) lock_ = std::move(*taken);

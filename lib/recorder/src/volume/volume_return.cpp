@@ -45,7 +45,7 @@ void Volume::try_again(SteadyTime now) {
         next_try_ = now + retry_;
     }
     if (!is_in_place() && !take_place()) return;
-    if (!probe()) return;
+    if (!probe() || hangs()) return;  // after a hang the recording may be gone
     const auto recovered = callbacks_.recover(*this);
     if (hangs()) return;
     if (!recovered) {

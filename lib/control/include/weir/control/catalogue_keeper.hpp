@@ -4,6 +4,8 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "weir/catalogue/catalogue.hpp"
@@ -18,7 +20,8 @@ using OpenCatalogue = std::function<Result<std::unique_ptr<catalogue::Catalogue>
 
 struct RecorderCatalogue {
     OpenCatalogue open;
-    bool handed_over = false;  // a hand-off of the partition hands its files over
+    std::optional<std::string>
+        checksum{};  // by which a hand-off of the partition hands its files over; nothing: none does
 };
 
 class CatalogueKeeper final : public RunKeeper {
