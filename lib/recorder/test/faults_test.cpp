@@ -60,6 +60,15 @@ protected:
                     .has_value());
         }
     }
+    /// Ten events are acknowledged and ten are not: the disk of the only volume has become read-only.
+    void record_until_no_volume_is_left() {
+        begin();
+        send(10);
+        ASSERT_TRUE(flushed(*sender_));
+        disk_.set([](Call call, const std::string&) { return call != Call::close ? EROFS : 0; });
+        send(10);
+        ASSERT_TRUE(eventually([&] { return recorder_->failure().has_value(); })) << all_alarms();
+    }
     /// The one that has the first file of physics_Main: whichever had more space.
     std::filesystem::path volume_of_main() const {
         return *std::ranges::find_if(options_.directories, [](const std::filesystem::path& directory) {
@@ -209,12 +218,7 @@ TEST_F(RecorderFaults, AVolumeThatFailsAgainAndAgainIsOutOfUseAndComesBackWhenIt
 }
 
 TEST_F(RecorderFaults, WhenNoVolumeIsLeftTheSendersWaitUntilOneComesBack) {
-    begin();
-    send(10);
-    ASSERT_TRUE(flushed(*sender_));
-    disk_.set([](Call call, const std::string&) { return call != Call::close ? EROFS : 0; });
-    send(10);
-    ASSERT_TRUE(eventually([&] { return recorder_->failure().has_value(); })) << all_alarms();
+    ASSERT_NO_FATAL_FAILURE(record_until_no_volume_is_left());
     EXPECT_TRUE(recorder_->summary().paused);
     EXPECT_FALSE(sender_->flush(50ms).value());
     disk_.clear();
@@ -225,12 +229,7 @@ TEST_F(RecorderFaults, WhenNoVolumeIsLeftTheSendersWaitUntilOneComesBack) {
 
 TEST_F(RecorderFaults, TheLumiBlocksOfAVolumeThatCameBackAreClosedWhileTheRunGoesOn) {
     options_.lumi_block_grace = 100ms;
-    begin();
-    send(10);
-    ASSERT_TRUE(flushed(*sender_));
-    disk_.set([](Call call, const std::string&) { return call != Call::close ? EROFS : 0; });
-    send(10);
-    ASSERT_TRUE(eventually([&] { return recorder_->failure().has_value(); })) << all_alarms();
+    ASSERT_NO_FATAL_FAILURE(record_until_no_volume_is_left());
     disk_.clear();
     ASSERT_TRUE(flushed(*sender_)) << all_alarms();
     ASSERT_TRUE(sender_->send({GlobalEventId{1000}, {}, LumiBlock{2}, {stream("physics_Main")}}, event(1000, 2000))
@@ -363,12 +362,7 @@ TEST_F(RecorderFaults, ADiskThatNeverAnswersIsAbandonedAndTheOtherGoesOn) {
 
 TEST_F(RecorderFaults, AStopEndsAlthoughTheDiskHangsInTheRecoveryOfItsVolume) {
     options_.disk_silence_max = 5s;
-    begin();
-    send(10);
-    ASSERT_TRUE(flushed(*sender_));
-    disk_.set([](Call call, const std::string&) { return call != Call::close ? EROFS : 0; });
-    send(10);
-    ASSERT_TRUE(eventually([&] { return recorder_->failure().has_value(); })) << all_alarms();
+    ASSERT_NO_FATAL_FAILURE(record_until_no_volume_is_left());
     static std::atomic<bool> for_ever{true}, hung{false};  // outlive the thread that is left behind
     disk_.hang(
         [](Call call, const std::string&) {
