@@ -58,11 +58,13 @@ void Assigner::on_message(const messaging::IncomingMessage& message, SteadyTime 
 }
 
 void Assigner::on_peer(wire::StationId peer, PeerChange change, SteadyTime now) {
-    if (const auto builder = builders_.find(peer); builder != builders_.end() && change != PeerChange::appeared) {
-        unassign(peer, change == PeerChange::restarted ? "was started again" : "is silent", now);
-        // The events of a silent builder still use up its credit. Its next message raises the credit by what it ended.
+    if (const auto builder = builders_.find(peer); builder != builders_.end()) {
+        // The events of a silent builder still use up its credit. Its next message raises the credit by what it ended;
+        // one that had nothing in hand has nothing to send, and is used again as soon as it is reachable.
+        if (change != PeerChange::appeared)
+            unassign(peer, change == PeerChange::restarted ? "was started again" : "is silent", now);
         if (change == PeerChange::restarted) builder->second = {};
-        builder->second.alive = false;
+        builder->second.alive = change == PeerChange::appeared;
     }
     if (const auto readout = readouts_.find(peer); readout != readouts_.end()) {
         readout->second.silent = change == PeerChange::silent;

@@ -131,6 +131,20 @@ TEST_F(AssignerTest, ABuilderThatIsSilentHoldsUpNoOther) {
     for (const auto& builder : dfm.builders()) EXPECT_EQ(builder.in_hand, 5U);
 }
 
+TEST_F(AssignerTest, ABuilderThatHadNothingInHandWhenItWasSilentIsUsedAgainWhenItIsReachable) {
+    credit(sfi1, 4);  // it has no reason to send this again
+    dfm.on_peer(sfi1, PeerChange::silent, now);
+    accept(1, 3);
+    EXPECT_EQ(dfm.counts().waiting, 3U);
+    dfm.on_peer(sfi1, PeerChange::appeared, now);
+    step();
+    EXPECT_EQ(dfm.counts().waiting, 0U);
+    dfm.on_peer(sfi1, PeerChange::restarted, now);
+    dfm.on_peer(sfi1, PeerChange::appeared, now);
+    step();
+    EXPECT_EQ(dfm.counts().waiting, 3U) << "the new process has given no credit yet";
+}
+
 TEST_F(AssignerTest, AReadoutThatIsGoneHoldsUpNoStop) {
     credit(sfi1, 10);
     accept(1, 2);
