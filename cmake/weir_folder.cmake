@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # weir_folder(TARGET FOLDER [COMMANDS source...] [SOURCES source...])
 # adds sources of apps/FOLDER to TARGET. The calls of a program stand in the order in which its folders may include each other,
-# lowest first; test/includes_test.py reads them, and fails on an include that goes up. COMMANDS are compiled each for itself,
+# lowest first; test/project/includes_test.py reads them, and fails on an include that goes up. COMMANDS are compiled each for itself,
 # also where others are several at once (WEIR_UNITY): each has its own `me`, `Options` and more of the same names.
 function(weir_folder target folder)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "COMMANDS;SOURCES")

@@ -94,16 +94,18 @@ void add_bench_undetected(CLI::App& bench, Command& chosen) {
 
 void add_bench_readout(CLI::App& bench, Command& chosen) {
     auto options = std::make_shared<ReadoutBenchOptions>();
-    auto& command = add_command(bench, group_measure, "readout",
-                                "how request handlers should wait for data; the published load of a readout",
-                                "weir bench readout --plot figure5.svg");
+    auto& command =
+        add_command(bench, group_measure, "readout",
+                    "how request handlers should wait for data; the published load of a readout; input from outside",
+                    "weir bench readout --plot figure5.svg");
     add_value(command, "--handlers", options->handlers, "N", "request handlers; as often as needed");
     add_value(command, "--latency", options->latencies, "TIME",
               "of the data after they were asked for; 0s: they are there");
     add_value(command, "--repetitions", options->repetitions, "N", "runs of each point, interleaved");
     add_value(command, "--time", options->time, "TIME", "of one run of a point");
     add_value(command, "--load-time", options->load_time, "TIME", "of one run of the published load; 0s: none");
-    command.add_flag("--quick", options->quick, "a few points, in less than 3 s");
+    add_value(command, "--input-time", options->input_time, "TIME", "of one run of fragments from outside; 0s: none");
+    command.add_flag("--quick", options->quick, "a few points, in 4 s");
     add_value(command, "--plot", options->plot, "FILE", "draws request rate and CPU against handlers; .svg or .png");
     add_json_flag(command, options->json);
     command.callback([options, &chosen] { chosen = [options] { return run_bench_readout(*options); }; });
@@ -119,6 +121,8 @@ void add_bench_select(CLI::App& bench, Command& chosen) {
               "of the data after they were asked for; 0s: they are there");
     add_value(command, "--selection", options->selection, "NAME", "what a worker computes: busy:50us, all, a file");
     add_value(command, "--depth", options->depth, "N", "events in the unit for each worker");
+    add_value(command, "--steps", options->steps, "N",
+              "also a selection that requests its data in so many steps; 0: not measured");
     add_value(command, "--repetitions", options->repetitions, "N", "runs of each point, interleaved");
     add_value(command, "--time", options->time, "TIME", "of one run of a point");
     command.add_flag("--quick", options->quick, "a few points, in less than 3 s");

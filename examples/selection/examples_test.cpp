@@ -11,6 +11,7 @@
 #include "weir/event/event_view.hpp"
 #include "weir/event/raw_file_index.hpp"
 #include "weir/event/rob_cursor.hpp"
+#include "weir/selection/region_rules.hpp"
 #include "weir/selection/result.hpp"
 #include "weir/selection/selector.hpp"
 #include "weir/serial/reader.hpp"
@@ -91,10 +92,8 @@ TEST_F(Examples, TheCppSelectionCountsTheWordsOfRealEvents) {
     EXPECT_GT(streams["calibration_Calorimeter"], 0);
 }
 
-TEST_F(Examples, ThePythonSelectionDecidesTheSame) {
-    if (const auto why = test::why_no_python()) GTEST_SKIP() << *why;
-    const auto cpp = decide(WEIR_EXAMPLE_LIBRARY);
-    const auto python = decide(WEIR_EXAMPLE_PYTHON);
+/// What a decision may be: the same in C++ and Python.
+void expect_the_same(const std::vector<Decision>& python, const std::vector<Decision>& cpp) {
     ASSERT_EQ(python.size(), cpp.size());
     for (std::size_t i = 0; i < cpp.size(); ++i) {
         EXPECT_EQ(python[i].accepted, cpp[i].accepted) << "event " << i + 1;
@@ -102,6 +101,47 @@ TEST_F(Examples, ThePythonSelectionDecidesTheSame) {
         EXPECT_EQ(python[i].level2_words, cpp[i].level2_words) << "event " << i + 1;
         EXPECT_EQ(python[i].result, cpp[i].result) << "event " << i + 1;
     }
+}
+
+TEST_F(Examples, ThePythonSelectionDecidesTheSame) {
+    if (const auto why = test::why_no_python()) GTEST_SKIP() << *why;
+    const auto cpp = decide(WEIR_EXAMPLE_LIBRARY);
+    const auto python = decide(WEIR_EXAMPLE_PYTHON);
+    expect_the_same(python, cpp);
+}
+
+TEST_F(Examples, TheSelectionInStepsRejectsAfterEachOfThem) {
+    const auto decisions = decide(WEIR_STEPS_LIBRARY);
+    ASSERT_EQ(decisions.size(), 10U);
+    std::map<std::size_t, std::vector<std::size_t>> rejected_after;  // steps -> events
+    std::vector<std::size_t> accepted;
+    for (std::size_t i = 0; i < decisions.size(); ++i)
+        (decisions[i].accepted ? accepted : rejected_after[decisions[i].level2_words.size()]).push_back(i + 1);
+    EXPECT_EQ(rejected_after[1], (std::vector<std::size_t>{4, 7, 9}));
+    EXPECT_EQ(rejected_after[2], (std::vector<std::size_t>{1, 10}));
+    EXPECT_EQ(rejected_after[3], (std::vector<std::size_t>{2, 6}));
+    EXPECT_EQ(accepted, (std::vector<std::size_t>{3, 5, 8}));
+    EXPECT_EQ(decisions[4].level2_words, (std::vector<std::uint32_t>{71, 285, 172}));
+    ASSERT_EQ(decisions[4].tags.size(), 2U);
+    EXPECT_EQ(decisions[4].tags[1].robs.size(), 4U);
+}
+
+TEST_F(Examples, TheSelectionInStepsInPythonDecidesTheSame) {
+    if (const auto why = test::why_no_python()) GTEST_SKIP() << *why;
+    expect_the_same(decide(WEIR_STEPS_PYTHON), decide(WEIR_STEPS_LIBRARY));
+}
+
+TEST(RegionsExample, NamesTheSourcesOfTheSectorsInTheLevel1Words) {
+    const auto rule = load_region_rule(WEIR_REGIONS_LIBRARY);
+    ASSERT_TRUE(rule) << rule.error().message();
+    std::vector<SourceId> sources;
+    ASSERT_TRUE((*rule)({.level1_words = {0b0110}}, sources));
+    EXPECT_EQ(sources,
+              (std::vector<SourceId>{SourceId{0xa10002}, SourceId{0xa10003}, SourceId{0xa10004}, SourceId{0xa10005},
+                                     SourceId{0xa30002}, SourceId{0xa30003}, SourceId{0xa30004}, SourceId{0xa30005}}));
+    sources.clear();
+    ASSERT_TRUE((*rule)({}, sources));
+    EXPECT_TRUE(sources.empty());
 }
 
 }  // namespace

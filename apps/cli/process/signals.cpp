@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -17,6 +18,14 @@ sigset_t stopping_signals() {
     return set;
 }
 
+/// The number of the signal that came; less than 1: none.
+int take(std::chrono::nanoseconds at_most) noexcept {
+    const auto set = stopping_signals();
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(at_most);
+    const timespec time{seconds.count(), (at_most - seconds).count()};
+    return sigtimedwait(&set, nullptr, &time);
+}
+
 }  // namespace
 
 Signals::Signals() {
@@ -29,11 +38,15 @@ Signals::~Signals() {
     pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 
-bool Signals::wait(std::chrono::nanoseconds at_most) {
-    const auto set = stopping_signals();
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(at_most);
-    const timespec time{seconds.count(), (at_most - seconds).count()};
-    return sigtimedwait(&set, nullptr, &time) > 0;
+bool Signals::wait(std::chrono::nanoseconds at_most) { return take(at_most) > 0; }
+
+bool Signals::pending(std::chrono::nanoseconds at_most) noexcept {
+    sigset_t now;
+    if (sigpending(&now) == 0 && (sigismember(&now, SIGINT) == 1 || sigismember(&now, SIGTERM) == 1)) return true;
+    if (at_most.count() <= 0) return false;
+    const int number = take(at_most);
+    if (number > 0) ::kill(::getpid(), number);  // it is for whoever else waits
+    return number > 0;
 }
 
 }  // namespace weir::app

@@ -15,6 +15,10 @@ public:
 
     /// True when one has come; false when the time is over.
     [[nodiscard]] bool wait(std::chrono::nanoseconds at_most);
+
+    /// The same, and the signal stays pending: other threads see it too, and unblocked it does what it does. Any thread
+    /// in which it is blocked.
+    [[nodiscard]] static bool pending(std::chrono::nanoseconds at_most) noexcept;
 };
 
 }  // namespace weir::app

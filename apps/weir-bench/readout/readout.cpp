@@ -9,6 +9,7 @@
 
 #include "figures/rows.hpp"
 #include "readout/readout_figures.hpp"
+#include "readout/readout_input.hpp"
 #include "readout/readout_load.hpp"
 #include "readout/readout_waiting.hpp"
 
@@ -90,6 +91,7 @@ ReadoutBenchOptions sized(const ReadoutBenchOptions& given) {
     options.repetitions = 1;
     options.time = std::chrono::milliseconds(60);
     options.load_time = std::min(options.load_time, std::chrono::milliseconds(400));
+    options.input_time = std::min(options.input_time, std::chrono::milliseconds(100));
     return options;
 }
 
@@ -111,6 +113,11 @@ int run_bench_readout(const ReadoutBenchOptions& given) {
         auto load = load_rows(options);
         if (!load) return fail_with(load.error());
         std::ranges::move(*load, std::back_inserter(rows));
+    }
+    if (options.input_time.count() > 0) {
+        auto input = input_rows(options);
+        if (!input) return fail_with(input.error());
+        std::ranges::move(*input, std::back_inserter(rows));
     }
     if (options.json) {
         fmt::print("{}\n", boost::json::serialize(bench_document("readout", machine, rows)));

@@ -4,17 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <future>
 #include <thread>
 
+#include "readout/measured_readout.hpp"
 #include "readout/readout_asker.hpp"
 #include "weir/base/named_thread.hpp"
-#include "weir/readout/readout_station.hpp"
 
 namespace weir::app {
 namespace {
 
-constexpr wire::StationId readout_id{1}, asker_id{2};
 constexpr double published_level2_rate = 24'000, published_build_rate = 3'000;
 
 struct LoadCase {
@@ -29,66 +27,33 @@ struct LoadFigures {
     double re_requested = 0, behind = 0, kernel_drops = 0;  // of the events
 };
 
-double processor_seconds(const ThreadAccounts& accounts) {
-    double seconds = 0;
-    for (const auto& times : accounts.times())
-        if (times.thread != "bench") seconds += std::chrono::duration<double>(times.processor).count();
-    return seconds;
-}
-
 Result<LoadFigures> measure(const LoadCase& what, std::chrono::milliseconds time) {
     const SystemClock clock;
-    readout::ReadoutStationOptions options{.id = readout_id};
+    readout::ReadoutStationOptions options;
     options.handlers.handlers = what.handlers;
-    options.loop.endpoint.self = readout_id;
     options.direct = what.direct;
     options.store.events_max = 8192;
-    ThreadAccounts accounts;  // the threads of the readout enter these
-    const ThreadAccounts::Entry entry(accounts, "bench");
-    readout::ReadoutStation station(options, {}, clock);
-    WEIR_TRY(station.configure());
+    const auto readout = WEIR_TRY(MeasuredReadout::start(std::move(options)));
+    auto& station = readout->station();
+    auto& loop = readout->loop();
 
-    memory::BufferPool messages(64_MiB);
-    messaging::MessageLoopOptions loop_options;
-    loop_options.endpoint.self = asker_id;
-    loop_options.endpoint.epoch = wire::Epoch{1};
-    auto loop = WEIR_TRY(messaging::MessageLoop::open(loop_options, messages, clock));
-    const auto readout_address = WEIR_TRY(transport::parse_host_port(station.self().dataflow));
-    WEIR_TRY(loop->set_peers(
-        {{.id = readout_id, .address = readout_address, .link = messaging::LinkKind::udp, .watched = true}}));
-    Peer asker_peer{
-        .name = "asker", .kind = StationKind::assign, .id = asker_id, .dataflow = {}, .events = {}, .sources = {}};
-    asker_peer.dataflow = fmt::format("127.0.0.1:{}", loop->port());
-    WEIR_TRY(station.connect({asker_peer}));
-    WEIR_TRY(station.start(RunNumber{1}));
-
-    AskerOptions asker_options{.readout = readout_id, .sources = station.self().sources, .rate = what.rate};
+    AskerOptions asker_options{
+        .readout = MeasuredReadout::readout_id, .sources = station.self().sources, .rate = what.rate};
     if (what.rate <= 0) asker_options.outstanding_max = 256;  // enough to keep it busy; more would only wait
-    ReadoutAsker asker(loop->endpoint(), asker_options);
-    NamedThread asking(nullptr, "asker", [&](const std::stop_token& stop) { loop->run(stop, asker); });
-    const auto on_loop = [&](const std::function<void()>& work) {
-        std::promise<void> done;
-        loop->call([&] {
-            work();
-            done.set_value();
-        });
-        done.get_future().wait();
-    };
-    on_loop([&] {
-        loop->endpoint().set_run(RunNumber{1});
-        asker.begin(clock.now());
-    });
+    ReadoutAsker asker(loop.endpoint(), asker_options);
+    NamedThread asking(nullptr, "asker", [&](const std::stop_token& stop) { loop.run(stop, asker); });
+    readout->on_loop([&] { asker.begin(clock.now()); });
     std::this_thread::sleep_for(time / 10);  // the first requests meet a cold readout
     const auto drops_before = station.status().counters["kernel_drops"];
-    on_loop([&] { asker.begin(clock.now()); });
-    const auto cpu_before = processor_seconds(accounts);
+    readout->on_loop([&] { asker.begin(clock.now()); });
+    const auto cpu_before = readout->processor_seconds();
     const auto began = clock.now();
     std::this_thread::sleep_for(time);
     LoadFigures figures;
     AskerFigures asked;
-    on_loop([&] { asked = asker.figures(); });
+    readout->on_loop([&] { asked = asker.figures(); });
     const auto seconds = std::chrono::duration<double>(clock.now() - began).count();
-    figures.readout_cores = (processor_seconds(accounts) - cpu_before) / seconds;
+    figures.readout_cores = (readout->processor_seconds() - cpu_before) / seconds;
     figures.level2_rate = static_cast<double>(asked.level2) / seconds;
     figures.building_rate = static_cast<double>(asked.building) / seconds;
     figures.gb_per_s = static_cast<double>(asked.bytes) / seconds / 1e9;
@@ -103,14 +68,7 @@ Result<LoadFigures> measure(const LoadCase& what, std::chrono::milliseconds time
     }
     asking.request_stop();
     asking.join();
-    WEIR_TRY(station.stop(std::chrono::seconds(5)));
-    const auto ledger = station.status().ledger;
-    if (!ledger.balances() || ledger.in_hand != 0)
-        return fail(Errc::corrupt,
-                    fmt::format("the readout's ledger does not balance: received {}, stored {}, in hand {}",
-                                ledger.received, ledger.stored, ledger.in_hand));
-    WEIR_TRY(station.disconnect());
-    WEIR_TRY(station.unconfigure());
+    WEIR_TRY(readout->finish());
     return figures;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weir bench select`: events a second of one level-2 processing unit against its worker threads, for data that need a
-// time to come: a worker sleeps until its data are there, while others compute. Real stations over real sockets.
+// time to come: a worker sleeps until its data are there, while others compute. And the same for a selection that
+// requests its data in steps. Real stations over real sockets.
 #pragma once
 
 #include <chrono>
@@ -16,6 +17,7 @@ struct SelectBenchOptions {
                                                     std::chrono::milliseconds(5)};
     std::string selection = "busy:50us";  // what a worker computes for each event
     std::uint32_t depth = 1;              // events in the unit for each worker
+    std::uint32_t steps = 3;              // also measured: a selection that requests its data in so many; 0: not
     std::size_t repetitions = 5;
     std::chrono::milliseconds time{500};  // of one run
     bool quick = false;                   // a few points, in less than 3 s

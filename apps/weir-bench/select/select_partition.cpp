@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "select/select_partition.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -22,6 +25,7 @@ using wire::DataflowType;
 
 constexpr wire::StationId supervisor_id{1}, assigner_id{2}, readout_id{3}, unit_id{4};
 constexpr std::size_t rob_size = 1024;
+constexpr std::uint32_t first_source = 0x420000;
 constexpr RunNumber run{1};
 
 /// Has room for everything that is decided.
@@ -132,6 +136,14 @@ double processor_seconds(const ThreadAccounts& accounts) {
 
 }  // namespace
 
+std::string selection_in_steps(std::uint32_t steps) {
+    std::string text;
+    for (std::uint32_t step = 0; step < steps; ++step)
+        text += fmt::format("{}{:#x}+{:#x}", step == 0 ? "request:" : "/", first_source + 1 + 2 * step,
+                            first_source + 2 + 2 * step);
+    return text;
+}
+
 Result<SelectFigures> measure_select(const SelectCase& what, std::chrono::milliseconds time) {
     const SystemClock clock;
     memory::BufferPool pool(64_MiB);
@@ -140,12 +152,21 @@ Result<SelectFigures> measure_select(const SelectCase& what, std::chrono::millis
     if (!assigner.loop) return std::unexpected(assigner.loop.error());
     if (!readout.loop) return std::unexpected(readout.loop.error());
 
-    selection::SupervisorStation supervisor({.name = "l2sv", .id = supervisor_id, .loop = loop_of(supervisor_id)}, {},
-                                            clock);
+    selection::SupervisorOptions supervisor_options;
+    if (what.steps > 0)  // one fragment is there when the selection begins, the others are never among it
+        supervisor_options.regions_of = [](const wire::EventTicket&, std::vector<SourceId>& regions) -> Result<> {
+            regions.push_back(SourceId{first_source});
+            return {};
+        };
+    selection::SupervisorStation supervisor({.name = "l2sv",
+                                             .id = supervisor_id,
+                                             .supervisor = std::move(supervisor_options),
+                                             .loop = loop_of(supervisor_id)},
+                                            {}, clock);
     selection::UnitStationOptions unit_options;
     unit_options.id = unit_id;
     unit_options.loop = loop_of(unit_id);
-    unit_options.selection.selection = what.selection;
+    unit_options.selection.selection = what.steps > 0 ? selection_in_steps(what.steps) : what.selection;
     unit_options.unit.workers = what.workers;
     unit_options.unit.depth = what.depth;
     ThreadAccounts accounts;  // the threads of the unit enter these
@@ -155,7 +176,8 @@ Result<SelectFigures> measure_select(const SelectCase& what, std::chrono::millis
     WEIR_TRY(supervisor.configure());
 
     auto readout_peer = readout.peer(StationKind::readout);
-    for (std::uint32_t rob = 0; rob < 12; ++rob) readout_peer.sources.push_back(SourceId{0x420000 + rob});
+    for (std::uint32_t rob = 0; rob < std::max(12U, 1 + 2 * what.steps); ++rob)
+        readout_peer.sources.push_back(SourceId{first_source + rob});
     const std::vector<Peer> peers{supervisor.self(), unit.self(), assigner.peer(StationKind::assign), readout_peer};
     WEIR_TRY(assigner.begin(supervisor.self()));
     WEIR_TRY(readout.begin(unit.self(), what.latency));

@@ -198,7 +198,8 @@ int run_rebuild(const Options& options) {
                                                                 : json::value(json_text(opened.set_aside.native()))},
                          {"files", rebuilt->files},
                          {"files_added", rebuilt->files_added},
-                         {"runs_added", rebuilt->runs_added}};
+                         {"runs_added", rebuilt->runs_added},
+                         {"run_records", rebuilt->run_records}};
         print_json(document);
     } else {
         if (!opened.set_aside.empty()) print("the damaged catalogue is {} now\n", printable(opened.set_aside.native()));

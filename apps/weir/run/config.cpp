@@ -29,7 +29,9 @@ const std::filesystem::path some_source = "SOURCE";
 
 /// The check of `weir run`, and nothing else.
 int run_check(const ConfigOptions& options) {
-    const auto partition = check_partition(options.partition, {some_source});
+    const auto text = read_text(options.partition, partition_size_max);
+    if (!text) return fail_with("weir config check", text.error());
+    const auto partition = check_partition(*text, options.partition, {some_source});
     if (!partition) return fail_with("weir config check", partition.error());
     if (options.json) {
         json::array stations;

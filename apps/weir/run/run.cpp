@@ -2,6 +2,7 @@
 // `weir run`: all stations of a partition on this machine, with run control, in the foreground.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <csignal>
@@ -16,13 +17,17 @@
 #include "cli/process/signals.hpp"
 #include "cli/progress.hpp"
 #include "run/commands.hpp"
+#include "run/partition/partition_change.hpp"
 #include "run/partition/partition_check.hpp"
 #include "run/partition/run_settings.hpp"
+#include "run/records/run_again.hpp"
+#include "run/records/run_records.hpp"
 #include "run/run_directory.hpp"
 #include "run/run_place.hpp"
 #include "run/run_remote.hpp"
 #include "run/run_report.hpp"
 #include "stations/frame/station_command.hpp"
+#include "weir/base/file.hpp"
 #include "weir/control/http_links.hpp"
 #include "weir/control/local_launcher.hpp"
 #include "weir/control/run_service.hpp"
@@ -40,6 +45,7 @@ struct RunOptions {
     std::vector<std::filesystem::path> sources;
     std::optional<std::uint64_t> events;
     std::chrono::milliseconds duration{0};
+    std::string masked;  // empty: as in the file
     std::string comment;
     std::string listen = "127.0.0.1:0";
     bool wait = false;
@@ -95,7 +101,7 @@ control::LaunchRequest launch_of(const control::StationEntry& station, const Run
     auto& arguments = request.arguments;
     arguments = {ChildProcess::self(),
                  name(station.kind),
-                 options.partition.native(),
+                 directory.partition_file().native(),
                  "--name",
                  station.name,
                  "--id",
@@ -184,27 +190,104 @@ int report(const RunOptions& options, const control::PartitionView& end, const s
     return end.last->good() ? exit_good : exit_bad;
 }
 
+/// What all runs of this run control are taken with.
+catalogue::RunRecord record_of(const RunOptions& options, const std::string& text) {
+    std::error_code unknown;
+    catalogue::RunRecord record;
+    record.weir = WEIR_VERSION;
+    record.file = options.partition.native();
+    record.directory = std::filesystem::current_path(unknown).native();
+    record.text = text;
+    record.sha256 = sha256_of(text);
+    for (const auto& source : options.sources) record.sources.push_back(source.native());
+    record.events = options.events;
+    if (options.duration > 0ms) record.duration = to_string(options.duration);
+    return record;
+}
+
+/// Section [run], and what was typed.
+Result<RunSettings> settings_with(const RunOptions& options, const std::string& text) {
+    auto settings = WEIR_TRY(read_run_settings(text, options.partition));
+    if (!options.masked.empty()) settings.options.masked = WEIR_TRY(parse_masked_option(options.masked));
+    return settings;
+}
+
+/// The partition file, or the record of a run: then with what that was taken, but for what was typed. Errc::usage: the
+/// text is neither.
+Result<catalogue::RunRecord> read_partition(RunOptions& options) {
+    auto text = WEIR_TRY(read_text(options.partition, 64_MiB));
+    auto record = WEIR_TRY(record_to_take(std::move(text), options.partition));
+    if (options.sources.empty()) options.sources.assign(record.sources.begin(), record.sources.end());
+    if (!options.events) options.events = record.events;
+    if (options.duration == 0ms && !record.duration.empty()) {
+        const auto duration = WEIR_TRY(parse_duration(record.duration));
+        options.duration = std::chrono::duration_cast<std::chrono::milliseconds>(duration);
+    }
+    if (options.masked.empty()) options.masked = masked_option(record);
+    return record;
+}
+
+/// The file again, between runs: what of it counts from now on, and which stations start anew. All of it or nothing.
+/// Called by one thread.
+class ChangedFile {
+public:
+    ChangedFile(const RunOptions& options, const RunDirectory& directory, control::CatalogueKeeper& keeper,
+                control::RunControl& control, std::string text)
+        : options_(options), directory_(directory), keeper_(keeper), control_(control), text_(std::move(text)) {}
+
+    [[nodiscard]] Result<control::AppliedFile> apply() {
+        auto file = WEIR_TRY(read_text(options_.partition, 64_MiB));
+        const auto record = WEIR_TRY(record_to_take(std::move(file), options_.partition));
+        WEIR_TRY(check_partition(record.text, options_.partition, options_.sources));
+        const auto settings = WEIR_TRY(settings_with(options_, record.text));
+        const auto change = WEIR_TRY(change_of_partition(text_, record.text));
+        if (!change.impossible.empty())
+            return fail(Errc::refused, fmt::format("nothing was applied: {}; end weir run and start it again for it",
+                                                   fmt::join(change.impossible, "; ")));
+        const auto put = [&]() -> Result<> {
+            WEIR_TRY(directory_.write_partition_file(record.text));
+            keeper_.take_with(record_of(options_, record.text));
+            return {};
+        };
+        WEIR_TRY(control_.apply(settings.options, change.anew, put));
+        text_ = record.text;
+        return control::AppliedFile{change.at_once, change.anew};
+    }
+
+private:
+    const RunOptions& options_;
+    const RunDirectory& directory_;
+    control::CatalogueKeeper& keeper_;
+    control::RunControl& control_;
+    std::string text_;  // in effect
+};
+
 int run_run(RunOptions& options) {
     if (options.partition.empty()) return fail_usage(command_name, "which partition? weir run PARTITION.toml");
     std::error_code failed;
     options.partition = std::filesystem::absolute(options.partition, failed);
+    if (!std::filesystem::exists(options.partition, failed))
+        return fail_missing(command_name, fmt::format("{} is not there", options.partition.native()));
+    auto record = read_partition(options);
+    if (!record) return fail_with(command_name, record.error());
     for (auto& source : options.sources) {
         if (!std::filesystem::exists(source, failed))
             return fail_missing(command_name, fmt::format("{} is not there", source.native()));
         source = std::filesystem::absolute(source, failed);
     }
-    if (!std::filesystem::exists(options.partition, failed))
-        return fail_missing(command_name, fmt::format("{} is not there", options.partition.native()));
-    const auto partition = check_partition(options.partition, options.sources);
+    const auto partition = check_partition(record->text, options.partition, options.sources);
     if (!partition) return fail_with(command_name, partition.error());
-    const auto settings = read_run_settings(options.partition);
+    const auto settings = settings_with(options, record->text);
     if (!settings) return fail_with(command_name, settings.error());
-    const auto directory = RunDirectory::prepare(options.directory, *partition);
+    const auto directory = RunDirectory::prepare(options.directory, record->text, *partition);
     if (!directory) return fail_with(command_name, directory.error());
     auto numbers = control::RunNumbers::open(directory->path());
     if (!numbers) return fail_with(command_name, numbers.error());
+    if (const auto written = directory->write_partition_file(record->text); !written)
+        return fail_with(command_name, written.error());
     control::CatalogueKeeper keeper(std::move(*numbers), directory->catalogues(),
-                                    control::OpenRun(directory->path() / "run-open.json"));
+                                    control::OpenRun(directory->path() / "run-open.json"), directory->path(),
+                                    record_of(options, record->text));
 
     std::signal(SIGPIPE, SIG_IGN);
     Signals signals;  // before any thread begins
@@ -223,9 +306,11 @@ int run_run(RunOptions& options) {
         *partition, settings->options,
         [&](const control::StationEntry& station) { return launch_of(station, options, *directory); }, launcher, links,
         keeper, reports.reporter(), log, clock);
+    ChangedFile changed(options, *directory, keeper, control, record->text);
     const auto collection = control::collect_partition(metrics, control);
-    const auto server = service::HttpServer::start({.listen = options.listen},
-                                                   control::run_routes({*partition, control, log, reports, metrics}));
+    const auto server = service::HttpServer::start(
+        {.listen = options.listen},
+        control::run_routes({*partition, control, log, reports, metrics, [&changed] { return changed.apply(); }}));
     if (!server) return fail_with(command_name, server.error());
     const auto place = RunPlace::announce(directory->path(), server->address(), partition->name);
     if (!place) return fail_with(command_name, place.error());
@@ -246,16 +331,22 @@ void add_run(CLI::App& parent, Command& chosen) {
     auto& command =
         add_command(parent, group_stations, "run", "all stations of a partition on this machine, with run control",
                     "weir run examples/replay.toml --source F --events 1000 --dir D");
-    add_value(command, "partition", options->partition, "PARTITION", "the partition's TOML file");
+    add_value(command, "partition", options->partition, "PARTITION", "its TOML file, or the record of a run");
     add_value(command, "--dir", options->directory, "D", "for recorded files, logs and run numbers");
-    add_value(command, "--source", options->sources, "FILE", "raw files that readouts replay");
-    add_value(command, "--events", options->events, "N", "how many; else as in the file");
-    add_value(command, "--duration", options->duration, "TIME", "stops the run after it; 0s: no limit");
-    add_value(command, "--comment", options->comment, "TEXT", "goes into the catalogue with the run");
-    add_flag(command, "--wait", options->wait, "begins no run: weir run start does");
+    add_value(command, "--source", options->sources, "FILE", "raw files that readouts replay").group(more_options);
+    add_value(command, "--events", options->events, "N", "how many; else as in the file").group(more_options);
+    add_value(command, "--duration", options->duration, "TIME", "stops the run after it; 0s: no limit")
+        .group(more_options);
+    add_value(command, "--comment", options->comment, "TEXT", "goes into the catalogue with the run")
+        .group(more_options);
+    add_value(command, "--masked", options->masked, "SOURCES",
+              "masked from the begin of each run, instead of those of the file: 0x420000,0x430000 or none")
+        .group(more_options);
+    add_flag(command, "--wait", options->wait, "begins no run: weir run start does").group(more_options);
     add_value(command, "--listen", options->listen, "H:P", "address and port of run control").group(more_options);
-    add_json_flag(command, options->json);
+    add_json_flag(command, options->json).group(more_options);
     add_run_remote(command, chosen);
+    add_run_records(command, chosen);
     command.require_subcommand(0, 1);
     command.callback([options, &command, &chosen] {
         if (command.get_subcommands().empty()) chosen = [options] { return run_run(*options); };

@@ -29,14 +29,13 @@ std::string checksum_of(const control::StationEntry& hand_off,
 
 }  // namespace
 
-Result<RunDirectory> RunDirectory::prepare(const std::filesystem::path& directory,
+Result<RunDirectory> RunDirectory::prepare(const std::filesystem::path& directory, std::string_view text,
                                            const control::Partition& partition) {
     RunDirectory result;
     std::error_code failed;
     result.directory_ = std::filesystem::absolute(directory, failed);
     if (!failed) std::filesystem::create_directories(result.directory_ / "log", failed);
     if (failed) return fail_errno(failed.value(), fmt::format("cannot make directory {}", directory.native()));
-    const auto text = WEIR_TRY(read_text(partition.file, 1_MiB));
     const auto sections = WEIR_TRY(service::list_sections(text, partition.file.native()));
     const bool one = partition.count(StationKind::record) == 1;
     for (const auto& station : partition.stations) {
@@ -58,6 +57,20 @@ Result<RunDirectory> RunDirectory::prepare(const std::filesystem::path& director
         result.recorders_.push_back(std::move(recorder));
     }
     return result;
+}
+
+Result<> RunDirectory::write_partition_file(std::string_view text) const {
+    auto fresh = partition_file();
+    fresh += ".new";
+    auto file = WEIR_TRY(File::open(fresh, File::Mode::open_or_create));
+    WEIR_TRY(file.truncate(0));
+    WEIR_TRY(file.write_at(0, std::as_bytes(std::span(text))));
+    WEIR_TRY(file.sync_data());
+    WEIR_TRY(file.close());
+    std::error_code failed;
+    std::filesystem::rename(fresh, partition_file(), failed);
+    if (failed) return fail_errno(failed.value(), fmt::format("cannot write {}", partition_file().native()));
+    return sync_directory(partition_file().parent_path());
 }
 
 std::vector<std::string> RunDirectory::arguments_of(const control::StationEntry& station) const {
@@ -83,7 +96,7 @@ std::vector<control::RecorderCatalogue> RunDirectory::catalogues() const {
                 return nullptr;
             return catalogue::open_catalogue_beside_recorder(recorder.directory, recorder.catalogue);
         };
-        all.push_back({std::move(open), recorder.checksum});
+        all.push_back({std::move(open), recorder.checksum, recorder.directory});
     }
     return all;
 }

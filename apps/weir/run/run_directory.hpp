@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lies where below the directory of a weir run: D/log/NAME.log, D/run-number, D/run-control.json; the recorder's
-// files in D itself, or, when there are several recorders, in D/NAME of each, unless their sections name directories.
+// What lies where below the directory of a weir run: D/log/NAME.log, D/run-number, D/run-control.json,
+// D/run-partition.toml; the recorder's files in D itself, or, when there are several recorders, in D/NAME of each,
+// unless their sections name directories.
 #pragma once
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weir/control/catalogue_keeper.hpp"
@@ -15,10 +17,14 @@ namespace weir::app {
 class RunDirectory {
 public:
     /// Makes what is not there.
-    [[nodiscard]] static Result<RunDirectory> prepare(const std::filesystem::path& directory,
+    [[nodiscard]] static Result<RunDirectory> prepare(const std::filesystem::path& directory, std::string_view text,
                                                       const control::Partition& partition);
 
     [[nodiscard]] const std::filesystem::path& path() const noexcept { return directory_; }
+    /// The partition file that is in effect, from which every station reads: what becomes of the file that it was read
+    /// from does not change a run.
+    [[nodiscard]] std::filesystem::path partition_file() const { return directory_ / "run-partition.toml"; }
+    [[nodiscard]] Result<> write_partition_file(std::string_view text) const;
     [[nodiscard]] std::filesystem::path log_of(const std::string& name) const {
         return directory_ / "log" / (name + ".log");
     }

@@ -3,16 +3,20 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <fstream>
 #include <memory>
-#include <thread>
 
 #include "cli/output.hpp"
+#include "cli/process/signals.hpp"
 #include "run/run_place.hpp"
 #include "run/run_report.hpp"
+#include "stations/frame/partition_settings.hpp"
+#include "weir/base/system_clock.hpp"
 #include "weir/json/parse.hpp"
 #include "weir/service/control_client.hpp"
 
@@ -26,12 +30,17 @@ constexpr Bytes answer_max = 64_MiB;
 struct RemoteOptions {
     std::string command;
     std::filesystem::path directory{"weir-run"};
-    std::string comment, reason, station;
+    std::string comment, reason, station, source, person;
     std::vector<std::string> parameters;  // "beam=on"
     std::chrono::seconds wait{120};
     bool follow = false;
     bool json = false;
 };
+
+std::string user_name() {
+    const auto* const user = ::getpwuid(::getuid());
+    return user != nullptr && user->pw_name != nullptr ? user->pw_name : "command";
+}
 
 std::string me(const RemoteOptions& options) { return "weir run " + options.command; }
 
@@ -48,17 +57,23 @@ std::string state_of(const json::value& partition) {
 
 Result<json::value> partition_of(const service::ControlClient& client) { return body_of(client.get("/partition")); }
 
+/// Between two questions. SIGINT and SIGTERM end it at once, and then the program, as they do at any other time.
+void pause(std::chrono::nanoseconds time) {
+    const Signals signals;
+    static_cast<void>(Signals::pending(time));
+}
+
 /// Until the partition has come to one of the states.
 Result<json::value> wait_for(const service::ControlClient& client, std::initializer_list<std::string_view> states,
-                             std::chrono::seconds at_most) {
-    const auto end = std::chrono::steady_clock::now() + at_most;
+                             std::chrono::seconds at_most, const Clock& clock = system_clock()) {
+    const auto end = clock.now() + at_most;
     while (true) {
         auto partition = WEIR_TRY(partition_of(client));
         const auto state = state_of(partition);
         if (std::ranges::find(states, state) != states.end()) return partition;
-        if (std::chrono::steady_clock::now() > end)
+        if (clock.now() > end)
             return fail(Errc::limit, fmt::format("the partition is {} after {}", state, to_string(at_most)));
-        std::this_thread::sleep_for(50ms);
+        pause(50ms);
     }
 }
 
@@ -106,6 +121,31 @@ int report_end(const RemoteOptions& options) {
     return exit_good;
 }
 
+std::string names_in(const json::value& answer, const char* list) {
+    std::string text;
+    json::Fields fields(answer, "the answer");
+    const auto* names = fields.array(list, 100'000);
+    if (names == nullptr) return text;
+    for (const auto& name : *names) {
+        if (!name.is_string()) continue;
+        text += (text.empty() ? "" : ", ") + printable(std::string_view(name.get_string()));
+    }
+    return text;
+}
+
+/// What came of a partition file that was applied.
+int show_applied(const RemoteOptions& options, const json::value& answer) {
+    if (options.json) {
+        print_json(answer);
+        return exit_good;
+    }
+    const auto at_once = names_in(answer, "at_once"), anew = names_in(answer, "anew");
+    if (at_once.empty() && anew.empty()) print("nothing that counts has changed in the file\n");
+    if (!at_once.empty()) print("counts from now on: {}\n", at_once);
+    if (!anew.empty()) print("started anew: {}\n", anew);
+    return exit_good;
+}
+
 int run_remote(const RemoteOptions& options) {
     const auto address = RunPlace::find(options.directory);
     if (!address) return fail_missing(me(options), address.error().message());
@@ -118,6 +158,12 @@ int run_remote(const RemoteOptions& options) {
     json::object command{{"command", options.command}};
     if (!options.comment.empty()) command["comment"] = json_text(options.comment);
     if (!options.station.empty()) command["station"] = json_text(options.station);
+    if (!options.source.empty()) {
+        const auto source = parse_source_id(options.source);
+        if (!source) return fail_usage(me(options), fmt::format("\"{}\" is no source; write 0x420000", options.source));
+        command["source"] = fmt::format("0x{:x}", number(*source));
+        command["person"] = json_text(options.person.empty() ? user_name() : options.person);
+    }
     if (!options.reason.empty()) command["reason"] = json_text(options.reason);
     json::object parameters;
     for (const auto& parameter : options.parameters) {
@@ -129,6 +175,7 @@ int run_remote(const RemoteOptions& options) {
     if (!parameters.empty()) command["parameters"] = std::move(parameters);
     const auto taken = body_of(client.post("/run", json::serialize(command)));
     if (!taken) return fail_with(me(options), taken.error());
+    if (options.command == "apply") return show_applied(options, *taken);
     if (options.command == "start" || options.command == "stop") {
         const bool start = options.command == "start";
         const auto partition = start ? wait_for(client, {"running", "paused", "ready", "ending", "down"}, options.wait)
@@ -213,7 +260,7 @@ int run_log(const RemoteOptions& options) {
         if (output_errno() != 0) return exit_bad;
         if (!lines->empty()) continue;
         if (!options.follow) return exit_good;
-        std::this_thread::sleep_for(200ms);
+        pause(200ms);
     }
 }
 
@@ -227,14 +274,24 @@ void add_run_remote(CLI::App& run, Command& chosen) {
     for (const auto& [name, help] :
          {Word{"status", "how the partition and its stations are"}, Word{"start", "begins a run"},
           Word{"stop", "stops the run"}, Word{"pause", "no more triggers"}, Word{"resume", "triggers again"},
-          Word{"replace", "ends a station and starts it again"}, Word{"log", "what the stations reported"}}) {
+          Word{"replace", "ends a station and starts it again"}, Word{"mask", "nothing waits for a source any more"},
+          Word{"unmask", "a source is waited for again"}, Word{"apply", "between runs: the changed partition file"},
+          Word{"log", "what the stations reported"}}) {
         auto options = std::make_shared<RemoteOptions>();
         options->command = name;
         const bool replace = options->command == "replace";
+        const bool masks = options->command == "mask" || options->command == "unmask";
         auto& command = add_command(run, group_stations, name, help,
-                                    fmt::format("weir run {} {}--dir D", name, replace ? "ef-1 " : ""));
+                                    fmt::format("weir run {} {}--dir D", name,
+                                                replace ? "ef-1 "
+                                                : masks ? "0x420000 "
+                                                        : ""));
         if (replace)
             add_value(command, "station", options->station, "STATION", "its name in the partition file").required();
+        if (masks) {
+            add_value(command, "source", options->source, "SOURCE", "its id, such as 0x420000").required();
+            add_value(command, "--person", options->person, "NAME", "who does it; else the user's name");
+        }
         add_value(command, "--dir", options->directory, "D", "where weir run works");
         if (options->command == "start") {
             add_value(command, "--comment", options->comment, "TEXT", "goes into the catalogue with the run");

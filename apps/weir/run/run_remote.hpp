@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weir run status`, `start`, `stop`, `pause`, `resume` and `log`: talk to the run control that works in a directory.
+// `weir run status`, `start`, `stop`, `pause`, `resume`, `replace`, `mask`, `unmask`, `apply` and `log`: talk to the
+// run control that works in a directory.
 #pragma once
 
 #include "cli/command_line.hpp"

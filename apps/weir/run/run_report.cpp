@@ -3,7 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
+#include <ranges>
+#include <utility>
 
 #include "weir/control/run_json.hpp"
 
@@ -47,6 +51,50 @@ double real_of(const json::object& object, const char* key) {
     boost::system::error_code none;
     const auto number = value != nullptr ? value->to_number<double>(none) : 0;
     return none ? 0 : number;
+}
+
+constexpr std::size_t sources_shown = 20;
+
+/// Sources with something to say, the worst of them: those that are masked, silent, or of which fragments are missing.
+std::string sources_text(const json::array& sources) {
+    std::vector<const json::object*> shown;
+    for (const auto& value : sources) {
+        const auto* source = value.if_object();
+        if (source == nullptr) continue;
+        const bool sound = number_of(*source, "missing") + number_of(*source, "lost") + number_of(*source, "late") +
+                                   number_of(*source, "duplicated") + number_of(*source, "refused") +
+                                   number_of(*source, "disordered") + number_of(*source, "jumps") ==
+                               0 &&
+                           text_of(*source, "masked") != "true" && text_of(*source, "silent") != "true";
+        if (!sound) shown.push_back(source);
+    }
+    if (shown.empty()) return {};
+    std::ranges::sort(shown, [](const json::object* a, const json::object* b) {
+        return std::pair(number_of(*b, "missing"), text_of(*a, "source")) <
+               std::pair(number_of(*a, "missing"), text_of(*b, "source"));
+    });
+    Table table({{"source"},
+                 {"readout"},
+                 {"expected", Table::Align::right},
+                 {"missing", Table::Align::right},
+                 {"arrived", Table::Align::right},
+                 {"late", Table::Align::right},
+                 {"lost", Table::Align::right},
+                 {"duplicated", Table::Align::right},
+                 {"refused", Table::Align::right},
+                 {""}});
+    for (const auto* source : shown | std::views::take(sources_shown)) {
+        const auto count = [&](const char* key) { return with_commas(number_of(*source, key)); };
+        table.add({text_of(*source, "source"), text_of(*source, "readout"), count("expected"), count("missing"),
+                   count("arrived"), count("late"), count("lost"), count("duplicated"), count("refused"),
+                   text_of(*source, "masked") == "true"   ? "masked"
+                   : text_of(*source, "silent") == "true" ? "SILENT"
+                   : number_of(*source, "jumps") > 0      ? "its counter jumped"
+                                                          : ""});
+    }
+    auto text = "\n" + table.text();
+    if (shown.size() > sources_shown) text += fmt::format("and {} more sources\n", shown.size() - sources_shown);
+    return text;
 }
 
 /// Of all reasons.
@@ -106,6 +154,9 @@ void print_result(const control::RunResult& result, const std::filesystem::path&
                       rejected_text(s.ledger), s.restarts > 0 ? with_commas(s.restarts) : ""});
     }
     print(stations.text());
+    json::array sources;
+    for (const auto& source : result.sources) sources.push_back(control::to_json(source));
+    print("{}", sources_text(sources));
     const auto& e = result.events;
     print("\nevents    {} triggers: {} accepted, {} rejected; {} built, {} of them incomplete; {} recorded\n",
           with_commas(e.triggers), with_commas(e.accepted), with_commas(e.rejected), with_commas(e.built),
@@ -115,6 +166,8 @@ void print_result(const control::RunResult& result, const std::filesystem::path&
     if (const auto& h = result.hand_off)
         print("hand-off  {} of {} handed over{}\n", with_commas(h->handed_over), counted(h->closed, "file"),
               left_text(*h));
+    if (const auto triggers = result.triggers.text(); !triggers.empty()) print("triggers  {}\n", printable(triggers));
+    if (const auto faults = result.triggers.faults_text(); !faults.empty()) print("triggers  {}\n", printable(faults));
     if (const auto& s = result.selection; s.forced() > 0 || s.hanging > 0)
         print(
             "selection {} decisions forced: {} threw, {} timed out, {} crashed, {} with a unit that died; {} hanging\n",
@@ -156,6 +209,8 @@ void print_status(const json::object& partition) {
         }
     }
     print(table.text());
+    if (const auto* sources = partition.if_contains("sources"); sources != nullptr && sources->is_array())
+        print("{}", sources_text(sources->get_array()));
 }
 
 }  // namespace weir::app

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "weir/base/stoppable_sleep.hpp"
+
 namespace weir::app {
 namespace {
 
@@ -86,7 +88,7 @@ void Sending::send_events() {
         const auto n = next_event_.fetch_add(1, std::memory_order_relaxed);
         if (options_.events && n >= *options_.events) break;
         auto event = source_.make(n);
-        for (; !event && !stop_.stop_requested(); event = source_.make(n)) std::this_thread::sleep_for(wait_for_memory);
+        for (; !event && stoppable_sleep(wait_for_memory, stop_.get_token()); event = source_.make(n)) continue;
         if (!event || !send(std::move(*event))) break;
     }
     const std::scoped_lock lock(mutex_);
@@ -98,8 +100,7 @@ void Sending::send_events() {
 bool Sending::send(workload::SourcedEvent event) {
     auto due = clock_.now();
     for (auto early = pacer_.try_take(due); early.count() > 0; early = pacer_.try_take(due)) {
-        if (stop_.stop_requested()) return false;
-        std::this_thread::sleep_for(std::min(early, wait_max));
+        if (!stoppable_sleep(std::min(early, wait_max), stop_.get_token())) return false;
         due = clock_.now();
     }
     const delivery::Piece payload{

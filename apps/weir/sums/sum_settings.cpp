@@ -3,7 +3,6 @@
 
 #include <linux/ioprio.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -111,9 +110,6 @@ Result<> sums_are_right(std::span<const digest::Algorithm> of) {
     return digest::self_test(of);
 }
 
-bool stop_is_pending() noexcept {
-    sigset_t pending;
-    return sigpending(&pending) == 0 && (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1);
-}
+bool stop_is_pending(std::chrono::nanoseconds at_most) noexcept { return Signals::pending(at_most); }
 
 }  // namespace weir::app

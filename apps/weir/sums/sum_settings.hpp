@@ -58,8 +58,8 @@ void become_idle(std::string_view command, const ReadSettings& settings);
 /// The known-answer tests of this machine's kernels of these algorithms: an error means "do not go on".
 [[nodiscard]] Result<> sums_are_right(std::span<const digest::Algorithm> of = digest::algorithms);
 
-/// SIGINT or SIGTERM has come and waits, blocked. Any thread.
-[[nodiscard]] bool stop_is_pending() noexcept;
+/// SIGINT or SIGTERM has come and stays pending, blocked; waits for it at most so long. Any thread.
+[[nodiscard]] bool stop_is_pending(std::chrono::nanoseconds at_most = {}) noexcept;
 
 /// While it lives, these signals are only asked for. Made before any thread; at the end they are taken, so that
 /// the command ends with its own exit code.

@@ -10,5 +10,7 @@ void bind_numbers(nanobind::module_& module);  // adler32, crc32, ...: the shape
 void bind_hash(nanobind::module_& module);     // new: the shape of hashlib
 void bind_sums(nanobind::module_& module);     // sums, combine
 void bind_file(nanobind::module_& module);     // sum: of a file
+void bind_reading(nanobind::module_& module);  // what weir/reading.py stands on
+void bind_senders(nanobind::module_& module);  // what weir/sending.py stands on
 
 }  // namespace weir::python

@@ -21,6 +21,7 @@ public:
     [[nodiscard]] ConstData data() const noexcept {
         return {static_cast<const std::byte*>(view_.buf), static_cast<std::size_t>(view_.len)};
     }
+    [[nodiscard]] bool read_only() const noexcept { return view_.readonly != 0; }
 
 private:
     Py_buffer view_{};

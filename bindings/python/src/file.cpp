@@ -3,14 +3,15 @@
 // meanwhile, has no sum: OSError, with the name.
 #include <nanobind/stl/string.h>
 
-#include <atomic>
 #include <cerrno>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 
 #include "bind.hpp"
 #include "values.hpp"
+#include "weir/base/stoppable_sleep.hpp"
 #include "weir/fixity/sum_many.hpp"
 
 namespace nb = nanobind;
@@ -29,13 +30,14 @@ std::string path_of(nb::handle path) {
 
 /// What came of the job. When a signal's handler raises, the reading ends and so does this, with that.
 fixity::FileSum sum_of(fixity::Job job) {
-    std::atomic<bool> interrupted = false;
+    std::stop_source interrupted;
     fixity::Reading how;
-    how.stop = [&] { return interrupted.load(std::memory_order_relaxed); };
+    how.stop = [&](std::chrono::nanoseconds at_most) { return !stoppable_sleep(at_most, interrupted.get_token()); };
     const auto look_for_signals = [&] {
-        if (interrupted) return;  // Python's error waits in this thread's state; nothing may run over it
+        if (interrupted.stop_requested())
+            return;  // Python's error waits in this thread's state; nothing may run over it
         const nb::gil_scoped_acquire acquire;
-        if (PyErr_CheckSignals() != 0) interrupted = true;
+        if (PyErr_CheckSignals() != 0) interrupted.request_stop();
     };
     // One reader: a program that has many files to read has threads or processes for them already.
     const fixity::Parallel parallel{.threads = 1};
@@ -47,7 +49,7 @@ fixity::FileSum sum_of(fixity::Job job) {
         sum_many([&] { return std::exchange(next, std::nullopt); },
                  [&](fixity::FileSum file) { result = std::move(file); }, how, parallel, clock, look_for_signals);
     }
-    if (interrupted) throw nb::python_error();
+    if (interrupted.stop_requested()) throw nb::python_error();
     return result;
 }
 

@@ -18,5 +18,7 @@ NB_MODULE(_weir, module) {
     weir::python::bind_hash(module);
     weir::python::bind_sums(module);
     weir::python::bind_file(module);
+    weir::python::bind_senders(module);
+    weir::python::bind_reading(module);
     weir::python::show_signatures(module);
 }

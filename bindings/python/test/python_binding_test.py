@@ -9,7 +9,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 BUILD = pathlib.Path(os.environ["WEIR_BUILD_DIR"])
-NEEDS = ["scikit-build-core==1.1.2", "nanobind==3.1.0", "numpy>=1.24", "mypy>=1.10"]
+NEEDS = ["scikit-build-core==1.1.2", "nanobind==3.1.0", "numpy>=1.24", "mypy>=1.10", "awkward>=2"]
 SKIPPED = 77  # ctest shows such a test as skipped
 
 
@@ -40,7 +40,7 @@ def main():
         environment["CXX"] = os.environ["WEIR_CXX_COMPILER"]
     installed = run(programs / "python", "-m", "pip", "install", "--disable-pip-version-check", "--no-build-isolation", "--no-deps",
                     "--force-reinstall", f"--config-settings=build-dir={BUILD / 'python-build'}",
-                    "--config-settings=cmake.define.WEIR_WARNINGS_AS_ERRORS=ON", ROOT, env=environment, timeout=800)
+                    "--config-settings=cmake.define.WEIR_WARNINGS_AS_ERRORS=ON", ROOT, env=environment, timeout=1500)
     if installed.returncode != 0:
         print(installed.stdout + installed.stderr, file=sys.stderr)
         return 1

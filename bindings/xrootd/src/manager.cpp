@@ -13,6 +13,7 @@
 #include <XrdCks/XrdCksCalc.hh>
 #include <XrdCks/XrdCksData.hh>
 
+#include "weir/base/clock.hpp"
 #include "weir/fixity/pieces.hpp"
 
 namespace weir::xrootd {
@@ -84,8 +85,7 @@ int Manager::Calc(const char* path, XrdCksData& data, int store) {
         if (data.Set(static_cast<const void*>(calculator->Final()), size) == 0) return -EOVERFLOW;
         data.fmTime = *made;
         const auto now =
-            std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
-                .count();
+            std::chrono::duration_cast<std::chrono::seconds>(SystemClock().wall().time_since_epoch()).count();
         data.csTime = static_cast<int>(std::clamp<std::int64_t>(now - *made, 0, std::numeric_limits<int>::max()));
         // Of the file as it was when it was opened: what is written behind that makes the attribute stale.
         if (store != 0) static_cast<void>(cksPI.Set(path, data, 1));

@@ -63,7 +63,7 @@ void Builder::set_peers(const std::vector<Peer>& peers, SteadyTime now) {
             rules_.push_back(rule == options_.rules.sources.end() ? event::SourceRule{} : rule->second);
         }
     }
-    lost_.assign(sources_.size(), 0);
+    tallies_.assign(sources_.size(), {});
     ready_.clear();
     begun_.clear();
     by_level1_.clear();
@@ -85,7 +85,7 @@ void Builder::start_run(RunNumber run) {
     complete_.clear();
     held_ = 0;
     credit_sent_ = ended_count_ = 0;
-    lost_.assign(sources_.size(), 0);
+    tallies_.assign(sources_.size(), {});
     for (auto& readout : readouts_) {
         readout.suspect = false;
         readout.lag = {};
@@ -95,6 +95,21 @@ void Builder::start_run(RunNumber run) {
     newest_answered_ = ran_;
     newest_request_ = next_request_;
     longest_lag_ = {.time = options_.reask_min / 8, .requests = readouts_.size()};  // until some were measured
+}
+
+Result<> Builder::set_masks(const std::vector<service::SourceMask>& masks) {
+    Result<> late;
+    for (const auto& mask : masks) {
+        if (!mask.from || !counts_.newest || std::ranges::find(changes_, mask) != changes_.end()) continue;
+        if (const auto ahead = wire::level1_distance(*counts_.newest, *mask.from); ahead >= 0)
+            late =
+                fail(Errc::refused, fmt::format("event {} had begun when source 0x{:06x} was to be {} from event {} on",
+                                                number(*counts_.newest), number(mask.source),
+                                                mask.masked ? "masked" : "unmasked", number(*mask.from)));
+    }
+    masks_.set(masks);
+    changes_ = masks;
+    return late;
 }
 
 void Builder::on_message(const messaging::IncomingMessage& message, SteadyTime now) {
@@ -161,12 +176,17 @@ void Builder::begin(wire::EventTicket ticket, SteadyTime now) {
     assembly.event = std::make_unique<BuiltEvent>();
     assembly.event->memory.begin(pool_, std::clamp<std::uint64_t>(event_size_, 4096, 1 << 20));
     by_level1_[number(assembly.ticket.level1_id)] = index;
+    const auto level1 = assembly.ticket.level1_id;
+    if (!counts_.newest || wire::level1_distance(level1, *counts_.newest) > 0) counts_.newest = level1;
+    mask(assembly);
+    if (assembly.missing == 0) return complete(index);
     const Ask ask{.assembly = index, .generation = assembly.generation};
     begun_.push_back(ask);
     // Events begin with different readouts, so that not all of them answer the same builder at the same moment.
     const auto count = static_cast<std::uint32_t>(readouts_.size());
     for (std::uint32_t i = 0; i < count; ++i) {
         const auto readout = (turn_ + i) % count;
+        if (assembly.slots[readout].state == SlotState::done) continue;
         readouts_[readout].to_ask.push_back(ask);
         queue(readout);
     }
@@ -229,7 +249,7 @@ void Builder::answered(const messaging::IncomingMessage& message, SteadyTime now
     }
     for (const auto& part : data_.head.robs) {
         if (part.state == RobState::cleared) return abandon(found->second);
-        if (part.state != RobState::not_yet) continue;
+        if (part.state != RobState::not_yet || masked(assembly, readout, part.source)) continue;
         ++counts_.not_yet;
         if (!asked) return;
         end_asking(readout, slot);
@@ -350,12 +370,15 @@ service::StationLedger Builder::ledger() const {
     return ledger;
 }
 
-std::map<SourceId, std::uint64_t> Builder::lost_by_source() const {
-    std::map<SourceId, std::uint64_t> lost;
-    for (std::size_t i = 0; i < sources_.size(); ++i) {
-        if (lost_[i] > 0) lost[sources_[i]] = lost_[i];
-    }
-    return lost;
+std::vector<service::SourceStatus> Builder::sources() const {
+    std::vector<service::SourceStatus> all;
+    all.reserve(sources_.size());
+    for (std::size_t i = 0; i < sources_.size(); ++i)
+        all.push_back({.source = sources_[i],
+                       .expected = tallies_[i].expected,
+                       .missing = tallies_[i].missing,
+                       .masked = tallies_[i].masked});
+    return all;
 }
 
 }  // namespace weir::building

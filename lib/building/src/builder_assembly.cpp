@@ -61,7 +61,8 @@ bool Builder::store(Assembly& assembly, Readout& readout, const messaging::Incom
             continue;
         }
         guess = i + 1;
-        if (part.state == RobState::here) check(assembly, readout.first + i, part.source, rob);
+        if (part.state == RobState::here && !masked(assembly, readout, part.source))
+            check(assembly, readout.first + i, part.source, rob);
     }
     return true;
 }
@@ -97,6 +98,28 @@ void Builder::check(Assembly& assembly, std::uint32_t position, SourceId source,
     assembly.level1_mismatch = true;
 }
 
+bool Builder::masked(const Assembly& assembly, const Readout& readout, SourceId source) const noexcept {
+    if (assembly.masked.empty()) return false;
+    const auto i = std::ranges::find(readout.sources, source) - readout.sources.begin();
+    const auto position = readout.first + static_cast<std::size_t>(i);
+    return i < std::ssize(readout.sources) && assembly.masked[position];
+}
+
+/// Which sources the event is built without; readouts that have no other are not asked.
+void Builder::mask(Assembly& assembly) {
+    assembly.masked.clear();
+    if (masks_.empty()) return;
+    const auto event = assembly.ticket.level1_id;
+    masks_.settle(event);
+    for (const auto source : sources_) assembly.masked.push_back(masks_.masked(source, event));
+    for (std::uint32_t i = 0; i < readouts_.size(); ++i) {
+        const auto& readout = readouts_[i];
+        bool all = true;
+        for (std::size_t s = 0; s < readout.sources.size(); ++s) all = all && assembly.masked[readout.first + s];
+        if (all) slot_done(assembly, i);
+    }
+}
+
 void Builder::slot_done(Assembly& assembly, std::uint32_t readout) {
     auto& slot = assembly.slots[readout];
     if (slot.state == SlotState::done) return;
@@ -110,17 +133,19 @@ void Builder::complete(std::uint32_t index) {
     auto& event = *assembly.event;
     const auto& ticket = assembly.ticket;
     std::vector<ConstData> robs(assembly.robs);
+    const auto is_masked = [&](std::uint32_t i) { return !assembly.masked.empty() && assembly.masked[i]; };
+    bool any_masked = false;
     for (std::uint32_t i = 0; i < robs.size(); ++i) {
-        if (!robs[i].empty()) continue;
+        if (!robs[i].empty() && !is_masked(i)) continue;
         std::vector<std::byte> empty;
         const auto level1 = number(ticket.level1_id) + static_cast<std::uint32_t>(rules_[i].level1_offset);
-        const auto made = event::append_lost_rob(empty,
-                                                 {.source = sources_[i],
-                                                  .run = run_,
-                                                  .level1_id = Level1Id{level1},
-                                                  .bunch_crossing_id = ticket.bunch_crossing_id,
-                                                  .trigger_type = ticket.trigger_type},
-                                                 {.format = options_.format});
+        const event::RodFields rod{.source = sources_[i],
+                                   .run = run_,
+                                   .level1_id = Level1Id{level1},
+                                   .bunch_crossing_id = ticket.bunch_crossing_id,
+                                   .trigger_type = ticket.trigger_type};
+        const auto made = is_masked(i) ? event::append_masked_rob(empty, rod, {.format = options_.format})
+                                       : event::append_lost_rob(empty, rod, {.format = options_.format});
         WEIR_ASSERT(made.has_value());
         const auto room = event.memory.copy(empty);
         if (!room) {  // the pool is full: once more when there is room
@@ -128,10 +153,16 @@ void Builder::complete(std::uint32_t index) {
             return close(index);
         }
         robs[i] = *room;
-        ++event.robs_lost;
+        if (is_masked(i)) any_masked = true;
+        else ++event.robs_lost;
     }
-    for (std::uint32_t i = 0; event.robs_lost > 0 && i < robs.size(); ++i) {
-        if (assembly.robs[i].empty()) ++lost_[i];
+    for (std::uint32_t i = 0; i < robs.size(); ++i) {
+        if (is_masked(i)) {
+            ++tallies_[i].masked;
+            continue;
+        }
+        ++tallies_[i].expected;
+        if (assembly.robs[i].empty()) ++tallies_[i].missing;
     }
     counts_.robs_lost += event.robs_lost;
     event::EventFields fields;
@@ -144,6 +175,7 @@ void Builder::complete(std::uint32_t index) {
     fields.source = options_.source;
     std::uint32_t status = assembly.level1_mismatch ? event::status::level1_id : 0;
     if (event.robs_lost > 0) status |= event::status::timeout;
+    if (any_masked) status |= event::status::dummy_fragment;
     if (assembly.bad > 0) status |= event::status::data_corruption;
     if (ticket.forced) status |= event::status::event_forced_accept;
     fields.status = {status};

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/building/builder_station.hpp"
 
-#include <fmt/format.h>
-
 #include <atomic>
 
 namespace weir::building {
 namespace {
-/// "robs_lost_0x7c0000"
-std::string lost_of(SourceId source) { return fmt::format("robs_lost_0x{:06x}", number(source)); }
-
 class BuilderLogic final : public station::StationLogic {
 public:
     BuilderLogic(const BuilderStationOptions& options, messaging::StationLoop& loop, service::SharedStatus& status,
@@ -34,6 +29,7 @@ public:
         run_ = run;
         return {};
     }
+    Result<> set_masks(const std::vector<service::SourceMask>& masks) override { return builder_.set_masks(masks); }
     void start_run(RunNumber run, SteadyTime) override { builder_.start_run(run); }
     void end_run() override {
         output_.close();  // first: no answer comes any more
@@ -80,7 +76,8 @@ public:
                            {"window_bytes", double(counts.window)},
                            {"kernel_drops", double(stats.kernel_drops)},
                            {"foreign_address", double(stats.foreign_address)}};
-        for (const auto& [source, lost] : builder_.lost_by_source()) status.counters[lost_of(source)] = double(lost);
+        status.sources = builder_.sources();
+        if (counts.newest) status.counters["newest_level1_id"] = double(number(*counts.newest));
         output_.look_after(clock_.now());
         const auto output = output_.stats();
         status.counters["output_held"] = double(output.held);

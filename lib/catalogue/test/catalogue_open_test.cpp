@@ -3,6 +3,8 @@
 #include <sqlite3.h>
 
 #include <fstream>
+#include <stop_token>
+#include <thread>
 
 #include "catalogue_fixture.hpp"
 
@@ -116,6 +118,27 @@ TEST_F(CatalogueOpen, AValueThatCannotBeIsDamageNotAMisreading) {
             "opened_us = 1");
         ASSERT_TRUE(catalogue->files().has_value()) << change;
     }
+}
+
+TEST_F(CatalogueOpen, AStopEndsTheWaitForADatabaseThatOthersHold) {
+    sqlite3* other = nullptr;
+    ASSERT_EQ(sqlite3_open(path_.c_str(), &other), SQLITE_OK);
+    ASSERT_EQ(sqlite3_exec(other, "CREATE TABLE writers (x); BEGIN EXCLUSIVE", nullptr, nullptr, nullptr), SQLITE_OK);
+    const ManualClock still;  // its deadline never comes
+    SqliteCatalogueOptions options;
+    options.busy_timeout = std::chrono::milliseconds{1};
+    options.clock = &still;
+    std::stop_source source;
+    options.stop = source.get_token();
+    std::jthread stops([&source] {
+        std::this_thread::sleep_for(std::chrono::milliseconds{20});
+        source.request_stop();
+    });
+    const auto opened = open_sqlite_catalogue(path_, options);
+    ASSERT_FALSE(opened.has_value());
+    EXPECT_TRUE(source.stop_requested());
+    EXPECT_EQ(opened.error().os_errno, EBUSY);
+    sqlite3_close(other);
 }
 
 TEST_F(CatalogueOpen, ALockThatIsHeldTooLongIsAnErrorThatSaysSo) {

@@ -49,6 +49,7 @@ std::string StationStep::text() const {
         case Kind::launch: return "its launch";
         case Kind::transition: return name(transition);
         case Kind::change_peers: return "change_peers";
+        case Kind::mask: return "mask";
         case Kind::report: return "a question for its status";
     }
     return {};
@@ -67,10 +68,17 @@ StationControl::~StationControl() { forget_process(); }
 
 void StationControl::begin_run() noexcept {
     of_this_run_ = false;
+    earlier_sources_ = {};
     events_.reset();
     started_.reset();
     counted_.clear();
     rate_ = 0;
+}
+
+std::vector<service::SourceStatus> StationControl::sources() const {
+    auto all = earlier_sources_;
+    all.add(status().sources);
+    return all.list();
 }
 
 void StationControl::add(const StationStep& step) {
@@ -180,7 +188,8 @@ void StationControl::go_on(SteadyTime now, RunNumber run, const std::vector<Peer
             case StationStep::Kind::launch: ready = launched(now); break;
             case StationStep::Kind::report: ready = fresh_ && !asking_; break;
             case StationStep::Kind::transition:
-            case StationStep::Kind::change_peers: ready = answered(now, run, peers); break;
+            case StationStep::Kind::change_peers:
+            case StationStep::Kind::mask: ready = answered(now, run, peers); break;
         }
         if (steps_.empty()) return;
         if (!ready) {
@@ -250,15 +259,18 @@ void StationControl::call(RunNumber run, const std::vector<Peer>& peers) {
     const auto& step = steps_.front();
     const bool change = step.kind == StationStep::Kind::change_peers;
     const auto deadline = step.limit * 9 / 10;  // a failure that the station reports by itself arrives in time
+    const bool mask = step.kind == StationStep::Kind::mask;
     service::StationRequest request{
-        change ? service::StationRequestKind::change_peers : service::StationRequestKind::transition,
-        step.transition,
-        {},
-        deadline,
-        {},
-        false};
-    if (change || step.transition == service::Transition::connect) request.peers = peers;
-    if (!change && step.transition == service::Transition::start) {
+        .kind = change ? service::StationRequestKind::change_peers
+                : mask ? service::StationRequestKind::mask
+                       : service::StationRequestKind::transition,
+        .transition = step.transition,
+        .deadline = deadline,
+    };
+    if (mask) request.masks = masks_;
+    if (change || (!mask && step.transition == service::Transition::connect)) request.peers = peers;
+    if (!change && !mask && step.transition == service::Transition::start) {
+        request.masks = masks_;
         request.run = run;
         request.again = started_.has_value();
     }
@@ -301,6 +313,8 @@ void StationControl::fail(StationTrouble trouble) {
 }
 
 void StationControl::forget_process() {
+    if (of_this_run_) earlier_sources_.add(report_.status.sources);
+    report_.status.sources.clear();
     hanging_since_.reset();
     process_.reset();  // it is killed first, so that the link waits for no answer
     link_.reset();

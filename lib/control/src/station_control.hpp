@@ -17,7 +17,7 @@
 namespace weir::control {
 
 struct StationStep {
-    enum class Kind { launch, transition, change_peers, report };
+    enum class Kind { launch, transition, change_peers, mask, report };
     Kind kind = Kind::launch;
     service::Transition transition = service::Transition::configure;
     std::chrono::milliseconds limit{};  // from its begin on; the station ends it a little earlier
@@ -51,6 +51,9 @@ public:
     StationControl& operator=(const StationControl&) = delete;
 
     void add(const StationStep& step);
+    void set_times(const StationTimes& times) noexcept { times_ = times; }
+    /// Of all starts and mask steps that begin from now on.
+    void set_masks(std::vector<service::SourceMask> masks) { masks_ = std::move(masks); }
     /// Does what is due. `run` and `peers` are for calls that begin now.
     void step(SteadyTime now, RunNumber run, const std::vector<Peer>& peers,
               const std::function<void(std::string_view)>& log_line);
@@ -87,6 +90,8 @@ public:
     [[nodiscard]] const service::StationStatus& status() const noexcept {
         return of_this_run_ ? report_.status : none_;
     }
+    /// By source, in this run: also what processes before this one had counted.
+    [[nodiscard]] std::vector<service::SourceStatus> sources() const;
     /// Which events it means in this run, as it answered the last question for a status (StationStep::Kind::report).
     [[nodiscard]] const std::shared_ptr<const service::StationEvents>& events() const noexcept { return events_; }
     void forget_events() noexcept { events_.reset(); }
@@ -118,7 +123,7 @@ private:
 
     const StationEntry entry_;
     const LaunchRequest request_;
-    const StationTimes times_;
+    StationTimes times_;
     Launcher& launcher_;
     StationLinks& links_;
     LogTail log_;
@@ -140,6 +145,8 @@ private:
     bool of_this_run_ = true;            // its counts
     std::optional<SteadyTime> started_;  // in this run: reports that were asked for later are of it
     service::StationStatus none_;
+    std::vector<service::SourceMask> masks_;
+    service::SourceTable earlier_sources_;  // of processes that are gone, in this run
     std::shared_ptr<const service::StationEvents> events_;
     double rate_ = 0;
     struct Counted {

@@ -27,6 +27,7 @@ struct FakeStation {
     service::StationReport report{};
     service::StationEvents events{};
     std::vector<Peer> peers{};
+    std::vector<service::SourceMask> masks{};
     std::optional<RunNumber> started{};
     bool started_again = false;
     bool mute_events = false;  // it answers how it is, but not which events it means
@@ -39,6 +40,8 @@ struct FakeWorld {
     std::vector<std::string> kept;   // "7 comment=..."
     std::uint32_t last_run = 0;
     std::optional<OpenRun::Left> open{};
+    RunChanges changes{};
+    int changes_noted = 0;
     bool keeping_fails = false;
     HandOffAccount files{};  // of every run
 
@@ -117,6 +120,7 @@ public:
         world_.calls.push_back(name_ + " " + what);
         if (station.refuses == what) return CallAnswer(std::unexpected(CallFailure{true, "will not"}));
         if (!request.peers.empty()) station.peers = request.peers;
+        if (request.kind == service::StationRequestKind::mask || request.run) station.masks = request.masks;
         if (request.kind != service::StationRequestKind::transition) return CallAnswer{};
         const auto to = after(station.report.state, request.transition);
         if (!to) return CallAnswer(std::unexpected(CallFailure{true, "not in this state"}));
@@ -177,6 +181,11 @@ public:
 
     [[nodiscard]] Result<> note(RunNumber run, const std::map<std::string, std::string>& parameters) override {
         world_.open = OpenRun::Left{run, parameters};
+        return {};
+    }
+    [[nodiscard]] Result<> note(const RunChanges& changes) override {
+        world_.changes = changes;
+        ++world_.changes_noted;
         return {};
     }
     void over() override { world_.open.reset(); }

@@ -76,6 +76,17 @@ TEST_F(LocalLauncherTest, EndsOnSigtermAndIsKilledWithAllThatItStarted) {
     }));
 }
 
+TEST_F(LocalLauncherTest, OneThatIsGivenUpIsReapedAsSoonAsItHasEnded) {
+    auto process = shell("echo up; exec sleep 100");
+    ASSERT_TRUE(process);
+    ASSERT_TRUE(wait_for([&] { return (*process)->announcement(); }));
+    const auto pid = static_cast<pid_t>((*process)->pid());
+    const auto begin = std::chrono::steady_clock::now();
+    process->reset();
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 900ms) << "not the longest that a hanging one is waited for";
+    EXPECT_EQ(::kill(pid, 0), -1) << "a zombie is left";
+}
+
 TEST_F(LocalLauncherTest, WhatAStationSaysIsReadBehindItAndItsLogStaysBounded) {
     LogTail tail(directory / "sh-1.log", 64_B);
     std::vector<std::string> lines;

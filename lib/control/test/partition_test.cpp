@@ -70,6 +70,16 @@ TEST(Partition, TwoStationsOnOnePortAreAnErrorWithBothPlaces) {
               "12); give each its own, or port 0 for a free one");
 }
 
+TEST(Partition, ADatagramPortIsAnotherThanTheTcpPortOfTheSameNumber) {
+    const auto udp = [](const char* name) {
+        return std::string("[readout.") + name + "]\nsource = \"network\"\ninput_udp = \"127.0.0.1:7000\"\n";
+    };
+    const std::string tcp = "listen = \"localhost:7000\"\n";
+    EXPECT_EQ(error_of(with(tcp + udp("ros-8"))), "no error");
+    EXPECT_THAT(error_of(with(tcp + udp("ros-8") + udp("ros-9"))),
+                HasSubstr("input_udp = \"127.0.0.1:7000\" of [readout.ros-9] is the port of [readout.ros-8] already"));
+}
+
 TEST(Partition, OneDfmAndOneSupervisor) {
     EXPECT_THAT(error_of(with("[assign.dfm-2]\n")),
                 HasSubstr("[assign.dfm-2] is a second assign station beside [assign.dfm] (line 7)"));

@@ -945,5 +945,118 @@ TEST(RunResult, WhoTookItsIdsAlongIsNamed) {
                 testing::ElementsAre(HasSubstr("because l2sv and dfm did not report which events were accepted")));
 }
 
+TEST_F(RunControlTest, ARunOfWhichMoreEventsAreIncompleteThanMayBeIsABadOneAndNamesTheSources) {
+    start_run();
+    station("dfm").report.status = {.ledger = {.received = 82, .stored = 82}, .counters = {{"incomplete", 82}}};
+    station("l2sv").report.status.ledger = {.received = 82, .stored = 82};
+    station("sfi-1").report.status = {
+        .ledger = {.received = 82, .stored = 82},
+        .sources = {{.source = SourceId{1}, .expected = 82, .missing = 82}, {.source = SourceId{2}, .expected = 82}}};
+    pass(1s);
+    EXPECT_EQ(control->view().sources->at(0).counts.missing, 82U);
+    EXPECT_EQ(control->view().sources->at(0).readout, "ros-1");
+    ASSERT_TRUE(control->stop("enough"));
+    pass(1s);
+    EXPECT_THAT(problems(), Contains("82 of 82 events are incomplete, more than incomplete_max (0.1% or 10): source "
+                                     "0x000001 of ros-1 was missing in 82 of 82"));
+    EXPECT_THAT(reported, Contains("source 0x000001 of ros-1 loses fragments: missing in 82 of 82 events"));
+    const auto alarms = reports.alarms();
+    EXPECT_TRUE(std::ranges::any_of(alarms, [](const auto& a) { return a.name == "source 0x000001 loses fragments"; }));
+}
+
+TEST_F(RunControlTest, WhatABuilderCountedBySourceIsNotForgottenWhenItIsReplaced) {
+    start_run();
+    station("sfi-1").report.status.sources = {{.source = SourceId{1}, .expected = 50, .missing = 5}};
+    station("sfi-2").report.status.sources = {{.source = SourceId{1}, .expected = 10, .missing = 1}};
+    pass(1s);
+    world.kill("sfi-1");
+    pass(1s);
+    station("sfi-1").report.status.sources = {{.source = SourceId{1}, .expected = 7, .missing = 2}};
+    pass(1s);
+    EXPECT_EQ(control->view().sources->at(0).counts.expected, 67U);
+    EXPECT_EQ(control->view().sources->at(0).counts.missing, 8U);
+}
+
+TEST_F(RunControlTest, AMaskIsSentToReadoutsAndBuildersFromAnEventThatNoneHasBegun) {
+    start_run();
+    station("sfi-1").report.status.counters["newest_level1_id"] = 40;
+    station("sfi-2").report.status.counters["newest_level1_id"] = 50;
+    pass(1s);
+    EXPECT_EQ(control->mask(SourceId{9}, true, "ann").error().code, Errc::usage);
+    EXPECT_EQ(control->mask(SourceId{1}, false, "ann").error().code, Errc::refused);
+    ASSERT_TRUE(control->mask(SourceId{1}, true, "ann"));
+    pass(1s);
+    const std::vector<service::SourceMask> masks{{SourceId{1}, true, Level1Id{100}}};
+    for (const auto* name : {"ros-1", "ros-2", "sfi-1", "sfi-2"}) EXPECT_EQ(station(name).masks, masks) << name;
+    EXPECT_TRUE(control->view().sources->at(0).masked);
+    const auto changes = control->view().changes;
+    ASSERT_EQ(changes.size(), 1U);
+    EXPECT_EQ(changes[0].what + " " + changes[0].subject + " " + changes[0].who, "mask 0x000001 ann");
+    EXPECT_EQ(changes[0].from, Level1Id{100});
+    station("sfi-1").masks.clear();
+    world.kill("sfi-1");
+    pass(1s);
+    EXPECT_EQ(station("sfi-1").masks, masks) << "also of a process that is replaced";
+    ASSERT_TRUE(control->stop("enough"));
+    pass(1s);
+    ASSERT_TRUE(control->start({}));
+    pass(1s);
+    EXPECT_EQ(station("ros-1").masks, (std::vector<service::SourceMask>{{SourceId{1}, true, {}}})) << "the next run";
+}
+
+TEST_F(RunControlTest, EveryChangeOfARunIsNotedWithinASecondAndOnlyOnce) {
+    start_run();
+    EXPECT_EQ(world.changes_noted, 1) << "from the begin of the run on";
+    EXPECT_EQ(world.changes.run, control->view().run);
+    EXPECT_EQ(world.changes.started, control->view().started);
+    pass(3s);
+    EXPECT_EQ(world.changes_noted, 1) << "nothing was changed";
+    ASSERT_TRUE(control->mask(SourceId{1}, true, "ann"));
+    ASSERT_TRUE(control->pause());
+    pass(1s);
+    EXPECT_EQ(world.changes_noted, 2);
+    EXPECT_EQ(world.changes.list, control->view().changes);
+    ASSERT_EQ(world.changes.list.size(), 2U);
+    ASSERT_TRUE(control->stop("enough"));
+    pass(1s);
+    ASSERT_EQ(world.changes.list.size(), 3U);
+    EXPECT_EQ(world.changes.list[2].what + ": " + world.changes.list[2].why, "stop: enough");
+    ASSERT_TRUE(control->start({}));
+    pass(1s);
+    ASSERT_EQ(world.changes.list.size(), 1U);
+    EXPECT_EQ(world.changes.list[0].what + " " + world.changes.list[0].subject, "mask 0x000001");
+    EXPECT_FALSE(world.changes.list[0].from) << "masked from the begin of the next run on";
+}
+
+TEST_F(RunControlTest, APartitionFileIsAppliedBetweenRunsAndOnlyStationsThatItConcernsStartAnew) {
+    come_up();
+    int puts = 0;
+    const auto put = [&]() -> Result<> { return ++puts, Result<>{}; };
+    auto others = options;
+    others.masked = {SourceId{2}};
+    others.poll = 50ms;
+    ASSERT_TRUE(control->apply(others, {"sfi-1"}, put));
+    EXPECT_EQ(control->apply(others, {"sfi-1"}, put).error().code, Errc::refused) << "it is being started";
+    EXPECT_EQ(puts, 1);
+    pass(1s);
+    for (const auto& [name, station] : world.stations) EXPECT_EQ(station.processes, name == "sfi-1" ? 2 : 1) << name;
+    ASSERT_TRUE(control->start({}));
+    pass(1s);
+    EXPECT_EQ(station("ros-1").masks, (std::vector<service::SourceMask>{{SourceId{2}, true, {}}}));
+    EXPECT_EQ(control->apply(options, {}, put).error().message(),
+              "cannot apply a partition file: the partition is running");
+    ASSERT_TRUE(control->stop("enough"));
+    pass(1s);
+    EXPECT_THAT(problems(), testing::IsEmpty()) << "a station that was started anew before the run costs nothing";
+    const auto full = []() -> Result<> { return fail(Errc::io, "the disk is full"); };
+    EXPECT_FALSE(control->apply(options, {"sfi-1"}, full));
+    pass(1s);
+    EXPECT_EQ(station("sfi-1").processes, 2) << "nothing was changed";
+    ASSERT_TRUE(control->apply(options, {}, put));
+    ASSERT_TRUE(control->start({}));
+    pass(1s);
+    EXPECT_THAT(station("ros-1").masks, testing::IsEmpty());
+}
+
 }  // namespace
 }  // namespace weir::control

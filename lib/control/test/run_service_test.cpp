@@ -41,6 +41,7 @@ protected:
         return answer ? answer->body : "";
     }
 
+    Result<AppliedFile> applied = fail(Errc::usage, "p.toml:3: unknown key \"a\"");
     FakeWorld world;
     Partition partition = *parse_partition(text, "p.toml");
     ManualClock clock;
@@ -60,8 +61,8 @@ protected:
                        clock};
     service::Metrics metrics;
     service::Metrics::Collection collection = collect_partition(metrics, control);
-    Result<service::HttpServer> server =
-        service::HttpServer::start({}, run_routes({partition, control, log, reports, metrics}));
+    Result<service::HttpServer> server = service::HttpServer::start(
+        {}, run_routes({partition, control, log, reports, metrics, [this] { return applied; }}));
     service::ControlClient client{server ? server->address() : ""};
 };
 
@@ -114,6 +115,15 @@ TEST_F(RunServiceTest, MetricsSayWhichStationsAreThere) {
     const auto all = get("/metrics");
     EXPECT_THAT(all, HasSubstr(R"(weir_station_up{kind="readout",station="ros-1"} 1)"));
     EXPECT_THAT(all, HasSubstr(R"(weir_partition_info{run="0",state="ready"} 1)"));
+}
+
+TEST_F(RunServiceTest, AnAppliedFileIsAnsweredWithWhatCameOfIt) {
+    const auto refused = post("/run", R"({"command":"apply"})");
+    EXPECT_EQ(refused.status, 400);
+    EXPECT_EQ(refused.error(), "p.toml:3: unknown key \"a\"");
+    applied = AppliedFile{{"[run] poll"}, {"sfi-1"}};
+    EXPECT_EQ(post("/run", R"({"command":"apply"})").body,
+              R"({"state":"ready","at_once":["[run] poll"],"anew":["sfi-1"]})");
 }
 
 }  // namespace

@@ -167,17 +167,42 @@ TEST(Delivery, ARecorderSaysThatItIsThereAndEndsTheConnectionOfASenderThatDoesNo
     silent.wants_alive = true;
     EXPECT_EQ(silent.receive(), static_cast<int>(wire::MessageType::alive));
     EXPECT_EQ(silent.receive_bye(), wire::ByeReason::too_slow);
+}
 
-    RawPeer old(recorder.receiver->port());  // it speaks protocol 1, so it may be silent
-    auto hello = hello_as("old");
-    hello.protocol = 1;
-    ASSERT_TRUE(old.send_message(hello));
-    ASSERT_TRUE(old.receive_welcome());
-    EXPECT_EQ(wire::decode_welcome(old.meta).value().protocol, 1);
-    old.wants_alive = true;
-    EXPECT_EQ(old.receive(600ms), 0);
-    ASSERT_TRUE(old.send_bytes(event_message(1, "still there")));
-    EXPECT_EQ(old.receive(), static_cast<int>(wire::MessageType::ack));
+TEST(Delivery, WithoutAHeartbeatBothSidesMayBeSilent) {
+    ReceiverOptions receiver_options;
+    receiver_options.heartbeat = 0ms;
+    Recorder recorder(receiver_options);
+    recorder.start();
+    RawPeer peer(recorder.receiver->port());
+    ASSERT_TRUE(peer.send_message(hello_as("silent")));
+    ASSERT_TRUE(peer.receive_welcome());
+    EXPECT_EQ(wire::decode_welcome(peer.meta).value().heartbeat_ms, 0U);
+    peer.wants_alive = true;
+    EXPECT_EQ(peer.receive(300ms), 0);
+    ASSERT_TRUE(peer.send_bytes(event_message(1, "still there")));
+    EXPECT_EQ(peer.receive(), static_cast<int>(wire::MessageType::ack));
+}
+
+TEST(Delivery, ASenderOfAVersionThatIsNotUnderstoodIsRefused) {
+    Recorder recorder;
+    recorder.start();
+    for (const auto version : {std::uint16_t{0}, std::uint16_t{1}}) {
+        RawPeer peer(recorder.receiver->port());
+        auto hello = hello_as("old");
+        hello.protocol = version;
+        ASSERT_TRUE(peer.send_message(hello));
+        EXPECT_EQ(peer.receive(), static_cast<int>(wire::MessageType::bye));
+        const auto bye = wire::decode_bye(peer.meta).value();
+        EXPECT_EQ(bye.reason, wire::ByeReason::unsupported_version);
+        EXPECT_NE(bye.text.find("2 is the lowest"), std::string::npos) << bye.text;
+    }
+    RawPeer later(recorder.receiver->port());
+    auto hello = hello_as("later");
+    hello.protocol = 100;
+    ASSERT_TRUE(later.send_message(hello));
+    ASSERT_TRUE(later.receive_welcome());
+    EXPECT_EQ(wire::decode_welcome(later.meta).value().protocol, wire::protocol_version);
 }
 
 TEST(Delivery, BeginsAsSoonAsThereIsARecorder) {

@@ -11,7 +11,7 @@ void sum_many(const JobSource& source, const FileSink& sink, const Reading& how,
     bool more = true;
     while (true) {
         while (more && pool.size() < parallel.window) {
-            auto job = how.stop && how.stop() ? std::nullopt : source();
+            auto job = how.stop && how.stop({}) ? std::nullopt : source();
             if (!job) {
                 more = false;
                 break;

@@ -15,6 +15,7 @@
 #include <random>
 #include <set>
 
+#include "weir/base/stoppable_sleep.hpp"
 #include "weir/digest/summer.hpp"
 #include "weir/fixity/rate_limit.hpp"
 #include "weir/fixity/sum_many.hpp"
@@ -231,7 +232,7 @@ TEST_F(FileBatches, AStopEndsAllThatAreInWork) {
     for (const unsigned threads : {1U, 2U}) {
         std::atomic<int> blocks{0};
         Reading how;
-        how.stop = [&] { return blocks.load() > 60; };
+        how.stop = [&](std::chrono::nanoseconds) { return blocks.load() > 60; };
         how.piece = 32_KiB;  // as in a batch, where a processor or a sanitizer makes lanes too slow for one
         how.progress = [&](std::uint64_t) { ++blocks; };
         const auto found = sum({Algorithm::md5}, how, {.threads = threads});
@@ -256,6 +257,25 @@ TEST_F(FileBatches, EveryByteIsTakenFromTheRate) {
     for (const auto& one : sum({Algorithm::md5}, how, {.threads = 1})) EXPECT_EQ(one.status, Status::ok);
     const std::chrono::duration<double> due = limit.take(1);  // the next one waits for those before
     EXPECT_NEAR(due.count(), 200'000. / (20 << 20), 1e-6);
+}
+
+TEST_F(FileBatches, AStopEndsTheWaitForTheRateAtOnce) {
+    write(10'000);
+    const ManualClock standing;
+    RateLimit limit(standing, Bytes{1});
+    ASSERT_EQ(limit.take(3600).count(), 0);  // the next byte is due in an hour
+    std::stop_source source;
+    Reading how;
+    how.limit = &limit;
+    how.stop = [&](std::chrono::nanoseconds at_most) {
+        if (at_most > std::chrono::minutes{1}) source.request_stop();
+        return !stoppable_sleep(at_most, source.get_token());
+    };
+    const auto begin = std::chrono::steady_clock::now();
+    const auto found = sum({Algorithm::md5}, how, {.threads = 1});
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found.front().status, Status::stopped);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::minutes{1});
 }
 
 TEST_F(FileBatches, WhatIsNoFileOrColdIsReadAloneWhereverItStands) {

@@ -294,7 +294,7 @@ TEST_F(SumMany, AStopEndsTheWorkAndLeavesNoHalfSums) {
     std::atomic<int> pieces{0};
     Reading how;
     how.overlap = Overlap::never;
-    how.stop = [&] { return pieces.load() > 2; };
+    how.stop = [&](std::chrono::nanoseconds) { return pieces.load() > 2; };
     how.progress = [&](std::uint64_t) { ++pieces; };
     const auto found = sum(path, how, {.threads = 1, .split_min = 1_GiB, .split_range = 1_MiB, .window = 4});
     EXPECT_EQ(found.status, Status::stopped);

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "weir/base/assert.hpp"
 #include "weir/base/thread_account.hpp"
 
 namespace weir::memory {
@@ -128,14 +129,36 @@ std::optional<Buffer> BufferPool::try_take(std::size_t size) {
     return std::nullopt;
 }
 
+void BufferPool::keep(const BufferMemory& memory) noexcept {
+    in_use_ -= memory.capacity;
+    kept_ += memory.capacity;
+    free_[class_of(memory.capacity)].push_back(memory);
+}
+
 void BufferPool::release(const BufferMemory& memory) noexcept {
     {
         [[maybe_unused]] const auto lock = accounted_lock(mutex_);
-        in_use_ -= memory.capacity;
-        kept_ += memory.capacity;
-        free_[class_of(memory.capacity)].push_back(memory);
+        keep(memory);
         if (!std::exchange(taker_refused_, false)) return;
     }
+    notify();
+}
+
+void BufferPool::release(std::span<Buffer> buffers) noexcept {
+    {
+        [[maybe_unused]] const auto lock = accounted_lock(mutex_);
+        for (auto& buffer : buffers) {
+            if (!buffer) continue;
+            WEIR_ASSERT(buffer.pool_ == this);
+            keep(std::exchange(buffer.memory_, {}));
+            buffer.size_ = 0;
+        }
+        if (!std::exchange(taker_refused_, false)) return;
+    }
+    notify();
+}
+
+void BufferPool::notify() noexcept {
     const std::scoped_lock lock(subscribers_mutex_);
     for (const auto& freed : subscribers_) {
         if (freed) freed();

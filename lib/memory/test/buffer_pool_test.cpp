@@ -7,6 +7,7 @@
 #include <atomic>
 #include <random>
 #include <thread>
+#include <vector>
 
 namespace weir::memory {
 namespace {
@@ -103,6 +104,22 @@ TEST(BufferPool, ARefusedCallerIsNotifiedOfTheNextReleasedBufferOnce) {
     EXPECT_FALSE(pool.try_take(1).has_value());
     a->release();
     EXPECT_EQ(calls, 1);
+}
+
+TEST(BufferPool, BuffersThatAreReleasedTogetherAreFreeAndNotifiedOnce) {
+    BufferPool pool(16_KiB);
+    int calls = 0;
+    const auto ticket = pool.subscribe([&] { ++calls; });
+    std::vector<Buffer> all;
+    for (int i = 0; i < 4; ++i) all.push_back(pool.try_take(4096).value());
+    all.emplace_back();  // holds none
+    EXPECT_FALSE(pool.try_take(1).has_value());
+    pool.release(all);
+    EXPECT_EQ(calls, 1);
+    EXPECT_FALSE(all[0]);
+    EXPECT_EQ(pool.stats().in_use, 0_KiB);
+    EXPECT_TRUE(pool.try_take(16384).has_value());
+    pool.unsubscribe(ticket);
 }
 
 TEST(BufferPoolDeathTest, APoolThatEndsBeforeItsBuffersStopsTheProgram) {

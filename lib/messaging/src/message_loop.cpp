@@ -6,11 +6,9 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 #include "tcp_links.hpp"
-#include "weir/base/thread_account.hpp"
 #include "weir/transport/datagram_input.hpp"
 #include "weir/transport/udp_socket.hpp"
 
@@ -224,10 +222,7 @@ bool MessageLoop::Wiring::receive_more(SteadyTime now, MessageHandler& handler) 
     ++stats_.receive_calls;
     auto count = batch_->receive(udp_.fd());
     if (count == 0 && options_.gather.count() > 0) {
-        {
-            const ScopedWait wait(WaitCause::network);
-            std::this_thread::sleep_for(options_.gather);
-        }
+        loop_.pause(options_.gather);
         ++stats_.receive_calls;
         ++stats_.wakes;
         count = batch_->receive(udp_.fd());

@@ -148,6 +148,28 @@ TEST(MessageLoop, TakesEverythingThatGathers) {
     EXPECT_EQ(a.doubled + b.doubled, 0U);
 }
 
+TEST(MessageLoop, AStopEndsTheTimeInWhichDatagramsGather) {
+    MessageLoopOptions options{.datagram_max = 1472};
+    options.gather = 1min;
+    Node a(one), b(two, options);
+    introduce(a, b, LinkKind::udp);
+    a.start();
+    b.start();
+    ASSERT_TRUE(wait_for([&] { return b.appeared.load(); }));
+    b.pause = true;  // so that they are there together
+    a.loop->call([&] {
+        const std::vector<std::byte> message(100);
+        for (int i = 0; i < 50; ++i) a.loop->endpoint().send(two, DataflowType::data, message);
+    });
+    ASSERT_TRUE(wait_for([&] { return b.sent > 0; }));
+    b.pause = false;
+    ASSERT_TRUE(wait_for([&] { return b.sent == 50; }));
+    std::this_thread::sleep_for(10ms);  // now it waits for more
+    const auto begin = std::chrono::steady_clock::now();
+    b.stop();
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
+}
+
 TEST(MessageLoop, ReportsWhatTheKernelDroppedWhileTheLogicWasBusy) {
     MessageLoopOptions options{.receive_buffer = Bytes{64U << 10}};
     Node a(one), b(two, options);

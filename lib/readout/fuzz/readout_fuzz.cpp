@@ -3,6 +3,7 @@
 // every message is counted.
 #include <cstdint>
 
+#include "intake/fragment_intake.hpp"
 #include "readout_node.hpp"
 #include "weir/base/assert.hpp"
 #include "weir/event/fragment.hpp"
@@ -33,23 +34,31 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
                     .bytes_max = Bytes{1 << 20},
                     .lost_after = 3});
     for (const auto format : {event::Format::event_5_0, event::Format::event_3_0}) {
-        RobInput input(store, {.format = format, .rules = {.sources = {{SourceId{0x11}, {.level1_offset = 1}}}}}, {});
-        Sink sink;
-        ReadoutNode node(store, input, sink, {.fragments = true, .results = true});
-        std::vector<std::byte> wrapped, whole;  // the same bytes as a fragment of a source that is known
+        FragmentIntake intake(store, {.format = format, .rules = {.sources = {{SourceId{0x11}, {.level1_offset = 1}}}}},
+                              {});
         const SourceId source{size % 2 == 0 ? 0x10U : 0x11U};
-        wire::encode(wire::ReadoutInput{.level1_id = Level1Id{1}, .source = source, .fragment = data}, wrapped);
         std::vector<std::byte> rob;
-        if (event::append_rob_around(rob, source, data.first(size / 4 * 4), {.format = format}))
-            wire::encode(wire::ReadoutInput{.level1_id = Level1Id{2}, .source = source, .fragment = rob}, whole);
-        using Type = wire::DataflowType;
-        for (const auto type : {Type::readout_input, Type::level2_result, Type::data_request, Type::clear}) {
-            for (const auto body : {data, ConstData(wrapped), ConstData(whole)}) {
-                messaging::IncomingMessage message;
-                message.type = type;
-                message.body = body;
-                node.on_message(message, {});
+        if (!event::append_rob_around(rob, source, data.first(size / 4 * 4), {.format = format})) rob.clear();
+        for (const auto kind : {wire::PayloadKind::raw, wire::PayloadKind::rod, wire::PayloadKind::rob}) {
+            for (const auto id : {std::optional<Level1Id>{}, std::optional(Level1Id{2})}) {
+                for (const auto payload : {data, ConstData(rob)})
+                    static_cast<void>(intake.take(
+                        {.source = source, .level1_id = id, .kind = kind, .status_words = {1}, .payload = payload},
+                        {}));
             }
+        }
+        wire::BlockReader<wire::InputFragment> block(data);
+        while (block.next() == decltype(block)::Next::record) static_cast<void>(intake.take(block.record(), {}));
+
+        ResultInput results(store, format, RunNumber{1});
+        Sink sink;
+        ReadoutNode node(store, results, sink, {.results = true});
+        using Type = wire::DataflowType;
+        for (const auto type : {Type::level2_result, Type::data_request, Type::clear}) {
+            messaging::IncomingMessage message;
+            message.type = type;
+            message.body = data;
+            node.on_message(message, {});
         }
     }
     const auto counts = store.ledger().counts();

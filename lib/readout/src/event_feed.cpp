@@ -3,6 +3,8 @@
 
 #include <sys/prctl.h>
 
+#include <algorithm>
+
 #include "weir/base/thread_account.hpp"
 
 namespace weir::readout {
@@ -13,18 +15,50 @@ constexpr std::chrono::milliseconds look_again{100};
 }  // namespace
 
 EventFeed::EventFeed(RobStore& store, workload::FragmentMaker& maker, const EventFeedOptions& options)
-    : store_(store), maker_(maker), options_(options), next_(options.first) {
+    : store_(store),
+      maker_(maker),
+      options_(options),
+      next_(options.first),
+      put_(std::make_unique<Put[]>(store.sources().size())) {
     if (options.latency) remembered_.resize(store.ring_size());
 }
 
 EventFeed::Step EventFeed::step(SteadyTime now) { return options_.latency ? step_on_demand(now) : step_in_order(); }
+
+PutResult EventFeed::put(Level1Id event) {
+    const auto robs = maker_.make(event);
+    const auto result = store_.put_event(event, robs);
+    if (result != PutResult::stored) return result;
+    const auto& sources = store_.sources();
+    std::size_t next = 0;  // they come in the order of the store's sources, mostly
+    for (const auto& rob : robs) {
+        auto place = next;
+        if (place >= sources.size() || sources[place] != rob.source)
+            place = static_cast<std::size_t>(std::ranges::find(sources, rob.source) - sources.begin());
+        if (place == sources.size() || rob.bytes.empty()) continue;
+        next = place + 1;
+        auto& counts = put_[place];
+        counts.fragments.store(counts.fragments.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        counts.bytes.store(counts.bytes.load(std::memory_order_relaxed) + rob.bytes.size(), std::memory_order_relaxed);
+    }
+    return result;
+}
+
+std::vector<service::SourceStatus> EventFeed::sources() const {
+    std::vector<service::SourceStatus> all;
+    for (std::size_t place = 0; place < store_.sources().size(); ++place)
+        all.push_back({.source = store_.sources()[place],
+                       .arrived = put_[place].fragments.load(std::memory_order_relaxed),
+                       .bytes = put_[place].bytes.load(std::memory_order_relaxed)});
+    return all;
+}
 
 EventFeed::Step EventFeed::step_in_order() {
     Step step;
     for (std::uint32_t i = 0; i < options_.step_max; ++i) {
         const auto oldest = store_.oldest();
         if (wire::level1_distance(next_, oldest) < 0) next_ = oldest;  // all before it is done with
-        if (store_.put_event(next_, maker_.make(next_)) == PutResult::full) return step;
+        if (put(next_) == PutResult::full) return step;
         next_ = Level1Id{number(next_) + 1};
         ++step.events;
     }
@@ -46,7 +80,7 @@ EventFeed::Step EventFeed::step_on_demand(SteadyTime now) {
                 0;  // a full store does not keep it: a re-request brings it
         }
         step.due.reset();
-        static_cast<void>(store_.put_event(event, maker_.make(event)));
+        static_cast<void>(put(event));
         ++step.events;
     }
     return step;

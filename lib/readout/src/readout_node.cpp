@@ -3,7 +3,7 @@
 
 namespace weir::readout {
 
-ReadoutNode::ReadoutNode(RobStore& store, RobInput& input, messaging::MessageSender& messages,
+ReadoutNode::ReadoutNode(RobStore& store, ResultInput& input, messaging::MessageSender& messages,
                          const ReadoutNodeOptions& options)
     : store_(store), input_(input), messages_(messages), options_(options) {}
 
@@ -49,10 +49,7 @@ void ReadoutNode::on_message(const messaging::IncomingMessage& message, SteadyTi
             add(clears_, clear_.events.size());
             store_.clear(clear_.events);
             return store_.clear_older(clear_.oldest);
-        case wire::DataflowType::readout_input:
-            return options_.fragments ? input_.take_fragment(message.body) : add(foreign_);
-        case wire::DataflowType::level2_result:
-            return options_.results ? input_.take_result(message.body) : add(foreign_);
+        case wire::DataflowType::level2_result: return options_.results ? input_.take(message.body) : add(foreign_);
         default: return add(foreign_);
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A readout as the network sees it: requests, clears and fragments come in, answers go out. Data that are here are sent
-// at once by the thread that received the request; requests that have to wait go to request handlers, when there are
-// any.
+// A readout as the dataflow's network sees it: requests, clears and results come in, answers go out. Data that are here
+// are sent at once by the thread that received the request; requests that have to wait go to request handlers, when
+// there are any.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "rob_input.hpp"
+#include "result_input.hpp"
 #include "weir/messaging/messages.hpp"
 #include "weir/readout/answer.hpp"
 #include "weir/readout/request_handlers.hpp"
@@ -17,9 +17,8 @@
 namespace weir::readout {
 
 struct ReadoutNodeOptions {
-    bool direct = true;      // data that are here are sent without a handler
-    bool fragments = false;  // takes ReadoutInput messages
-    bool results = false;    // takes Level2Result messages: a pseudo-ROS
+    bool direct = true;    // data that are here are sent without a handler
+    bool results = false;  // takes Level2Result messages: a pseudo-ROS
 };
 
 struct ReadoutNodeStats {
@@ -38,7 +37,7 @@ struct ReadoutNodeStats {
 class ReadoutNode final : public messaging::MessageHandler {
 public:
     /// All outlive the node.
-    ReadoutNode(RobStore& store, RobInput& input, messaging::MessageSender& messages,
+    ReadoutNode(RobStore& store, ResultInput& input, messaging::MessageSender& messages,
                 const ReadoutNodeOptions& options);
 
     /// From now on requests that must wait go there; nullptr: they are answered "not yet" at once. The handlers'
@@ -57,7 +56,7 @@ private:
     void send(const Answer& answer);
 
     RobStore& store_;
-    RobInput& input_;
+    ResultInput& input_;
     messaging::MessageSender& messages_;
     const ReadoutNodeOptions options_;
     RequestHandlers* handlers_ = nullptr;

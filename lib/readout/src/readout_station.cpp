@@ -5,7 +5,12 @@
 
 #include <algorithm>
 
+#include "busy_notice.hpp"
+#include "datagrams/datagram_server.hpp"
+#include "intake/fragment_intake.hpp"
+#include "intake/fragment_server.hpp"
 #include "readout_node.hpp"
+#include "seen_notice.hpp"
 #include "weir/base/assert.hpp"
 
 namespace weir::readout {
@@ -16,6 +21,23 @@ static_assert(workload::generated_robs_max <= wire::request_robs_max);
 constexpr std::array feed_kinds{"generator", "file", "network", "level2"};
 
 std::string in_hex(SourceId source) { return fmt::format("0x{:06x}", number(source)); }
+
+/// What a source outside weir sent, as run control adds it up.
+service::SourceStatus status_of(const SourceCounts& source, const Clock& clock) {
+    const auto refused = [&](RobReject reason) { return source.refused[static_cast<std::size_t>(reason)]; };
+    service::SourceStatus status{.source = source.source,
+                                 .outside = true,
+                                 .arrived = source.arrived,
+                                 .bytes = source.bytes,
+                                 .late = refused(RobReject::late) + refused(RobReject::cleared),
+                                 .duplicated = refused(RobReject::duplicate)};
+    for (const auto count : source.refused) status.refused += count;
+    status.refused -= status.late + status.duplicated;
+    if (source.last_seen)
+        status.last_seen =
+            clock.wall() - std::chrono::duration_cast<WallTime::duration>(clock.now() - *source.last_seen);
+    return status;
+}
 
 }  // namespace
 
@@ -30,34 +52,51 @@ std::optional<FeedKind> parse_feed_kind(std::string_view text) noexcept {
 /// Hands everything to the node of the run that goes on.
 class ReadoutStation::Logic final : public messaging::LoopLogic {
 public:
-    void use(ReadoutNode* node) noexcept { node_ = node; }
+    void use(ReadoutNode* node, BusyNotice* busy, SeenNotice* seen) noexcept {
+        node_ = node;
+        busy_ = busy;
+        seen_ = seen;
+    }
     void flush() {
         if (node_ != nullptr) node_->flush();
     }
     void on_message(const messaging::IncomingMessage& message, SteadyTime now) override {
         node_->on_message(message, now);
     }
-    void on_peer(wire::StationId, messaging::PeerChange, SteadyTime) override {}
-    std::optional<SteadyTime> step(SteadyTime now) override { return node_->step(now); }
+    void on_peer(wire::StationId peer, messaging::PeerChange change, SteadyTime) override {
+        if (busy_ != nullptr) busy_->on_peer(peer, change);
+    }
+    std::optional<SteadyTime> step(SteadyTime now) override {
+        auto next = busy_ != nullptr ? busy_->step(now) : std::nullopt;
+        if (seen_ != nullptr) next = seen_->step(now);  // sooner
+        const auto of_node = node_->step(now);
+        return next && of_node ? std::min(next, of_node) : next ? next : of_node;
+    }
 
 private:
     ReadoutNode* node_ = nullptr;  // of the run
+    BusyNotice* busy_ = nullptr;   // likewise; null: it is never busy
+    SeenNotice* seen_ = nullptr;   // likewise; null: no event begins here
 };
 
 struct ReadoutStation::Run {
     RobStore store;
-    RobInput input;
+    ResultInput results;
+    FragmentIntake intake;
     ReadoutNode node;
+    std::optional<BusyNotice> busy{};
+    std::unique_ptr<SeenNotice> seen;  // null: no event begins here
     std::optional<EventFeed> feed{};
     std::optional<RequestHandlers> handlers{};
     NamedThread feeder{};
 
-    Run(const RobStoreOptions& store_options, const RobInputOptions& input_options,
+    Run(const RobStoreOptions& store_options, const FragmentIntakeOptions& intake_options,
         std::function<void(const Level1Mismatch&)> mismatched, messaging::MessageSender& messages,
         const ReadoutNodeOptions& node_options)
         : store(store_options),
-          input(store, input_options, std::move(mismatched)),
-          node(store, input, messages, node_options) {}
+          results(store, intake_options.format, intake_options.run),
+          intake(store, intake_options, std::move(mismatched)),
+          node(store, results, messages, node_options) {}
 };
 
 ReadoutStation::ReadoutStation(ReadoutStationOptions options, Reporter report, const Clock& clock)
@@ -134,9 +173,23 @@ Result<> ReadoutStation::configure() {
                                           .memory = options_.message_memory,
                                           .status_interval = {}};
     auto loop = WEIR_TRY(messaging::StationLoop::open(std::move(options), clock_));
+    std::shared_ptr<FragmentServer> server;
+    if (options_.input) {
+        const memory::BufferPool pool(options_.store.bytes_max);
+        server = WEIR_TRY(FragmentServer::open(*options_.input, pool.largest(), report_, clock_));
+        report_.information(fmt::format("fragments are taken at {}", server->address()));
+    }
+    std::shared_ptr<DatagramServer> datagrams;
+    if (options_.datagrams) {
+        datagrams = WEIR_TRY(DatagramServer::open(*options_.datagrams, report_, clock_));
+        report_.information(fmt::format("datagrams with fragments are taken at {}, with a buffer of {} in the kernel",
+                                        datagrams->address(), to_string(datagrams->receive_buffer())));
+    }
     {
         const std::scoped_lock lock(status_mutex_);
         loop_ = std::move(loop);
+        server_ = std::move(server);
+        datagrams_ = std::move(datagrams);
     }
     logic_ = std::make_unique<Logic>();
     return {};
@@ -149,10 +202,16 @@ Peer ReadoutStation::self() const {
             .dataflow = loop_ ? loop_->address() : "",
             .events = {},
             .sources = sources_,
-            .tcp = options_.link == messaging::LinkKind::tcp};
+            .tcp = options_.link == messaging::LinkKind::tcp,
+            .busy = options_.feed == FeedKind::network};
 }
 
-Result<> ReadoutStation::connect(const std::vector<Peer>& peers) { return loop_->connect(peers, *logic_); }
+Result<> ReadoutStation::connect(const std::vector<Peer>& peers) {
+    const auto found = std::ranges::find(peers, StationKind::supervise, &Peer::kind);
+    supervisor_ = found == peers.end() ? std::nullopt : std::optional(found->id);
+    first_ = found == peers.end() ? std::nullopt : found->first;
+    return loop_->connect(peers, *logic_);
+}
 
 Result<> ReadoutStation::change_peers(const std::vector<Peer>& peers) { return loop_->change_peers(peers); }
 
@@ -168,17 +227,32 @@ void ReadoutStation::mismatched(const Level1Mismatch& mismatch) {
          .alarm = "level1_mismatch"});
 }
 
-Result<> ReadoutStation::start(RunNumber number) {
+Result<> ReadoutStation::start(RunNumber number) { return begin(number, false); }
+
+Result<> ReadoutStation::start_again(RunNumber number) { return begin(number, true); }
+
+Result<> ReadoutStation::begin(RunNumber number, bool again) {
     auto store_options = options_.store;
     store_options.sources = sources_;
     store_options.first = options_.first;
-    const ReadoutNodeOptions node_options{.direct = options_.direct,
-                                          .fragments = options_.feed == FeedKind::network,
-                                          .results = options_.feed == FeedKind::level2};
-    const RobInputOptions input_options{.format = options_.format, .rules = options_.rules, .run = number};
+    // What a datagram brought and found no room for does not come again.
+    if (datagrams_ && store_options.lost_after == 0) store_options.lost_after = store_options.events_max;
+    store_options.placed = !again;
+    const ReadoutNodeOptions node_options{.direct = options_.direct, .results = options_.feed == FeedKind::level2};
+    FragmentIntakeOptions intake_options{.format = options_.format, .rules = options_.rules, .run = number};
+    std::unique_ptr<SeenNotice> seen;
+    if (first_ && std::ranges::find(sources_, *first_) != sources_.end()) {
+        seen = std::make_unique<SeenNotice>(loop_->endpoint(), *supervisor_, *first_);
+        intake_options.first = first_;
+        intake_options.on_first = [notice = seen.get()](Level1Id event, std::optional<std::int64_t> time_ns) {
+            notice->seen(event, time_ns);
+        };
+    }
     const auto run = std::make_shared<Run>(
-        store_options, input_options, [this](const Level1Mismatch& m) { mismatched(m); }, loop_->endpoint(),
+        store_options, intake_options, [this](const Level1Mismatch& m) { mismatched(m); }, loop_->endpoint(),
         node_options);
+    run->seen = std::move(seen);
+    run->store.set_masks(masks_);
     if (maker_) {
         maker_->set_run(number);
         run->feed.emplace(run->store, *maker_, EventFeedOptions{.first = options_.first, .latency = options_.latency});
@@ -191,21 +265,27 @@ Result<> ReadoutStation::start(RunNumber number) {
             });
         run->node.use(&*run->handlers);
     }
+    if (options_.feed == FeedKind::network)
+        run->busy.emplace(run->store, loop_->endpoint(), BusyMarks{options_.busy_high, options_.busy_low}, supervisor_);
     {
         const std::scoped_lock lock(status_mutex_);
-        run_ = run;
+        run_ = run;  // whole: others look at it from now on
     }
     if (run->feed)
         run->feeder =
             NamedThread("feeder", [this, feed = &*run->feed](const std::stop_token& stop) { feed->run(stop, clock_); });
-    loop_->begin_run(number, [&] { logic_->use(&run->node); });
+    if (server_) server_->start_run(number, run->intake);
+    if (datagrams_) datagrams_->start_run(run->intake, options_.rules);
+    loop_->begin_run(number, [&] { logic_->use(&run->node, run->busy ? &*run->busy : nullptr, run->seen.get()); });
     return {};
 }
 
 Result<> ReadoutStation::stop(std::chrono::milliseconds) {  // every wait below ends by itself
+    if (server_) server_->end_run();
+    if (datagrams_) datagrams_->end_run();
     loop_->end_run([&] {
         logic_->flush();
-        logic_->use(nullptr);
+        logic_->use(nullptr, nullptr, nullptr);
     });
     if (!run_) return {};
     auto& run = *run_;
@@ -237,6 +317,8 @@ Result<> ReadoutStation::unconfigure() {
         const std::scoped_lock lock(status_mutex_);
         run_.reset();
         loop_.reset();
+        server_.reset();
+        datagrams_.reset();
     }
     logic_.reset();
     maker_.reset();
@@ -244,17 +326,75 @@ Result<> ReadoutStation::unconfigure() {
     return {};
 }
 
+namespace {
+
+void add_input(const FragmentServer& server, service::StationStatus& status) {
+    const auto stats = server.stats();
+    const auto add = [&](const char* what, std::uint64_t value) { status.counters[what] = static_cast<double>(value); };
+    add("input_port", server.port());
+    add("input_connections", stats.receiver.connections);
+    add("input_blocks", stats.blocks);
+    add("input_blocks_malformed", stats.blocks_malformed);
+    add("input_blocks_waiting", stats.waiting);
+    add("input_waits", stats.waits);
+    add("input_records", stats.records);
+    add("input_refused", stats.refused);
+    add("input_bytes", stats.receiver.bytes);
+}
+
+/// Datagrams by what came of them, and what is known of each source by its counter.
+void add_datagrams(const DatagramServer& server, service::StationStatus& status) {
+    const auto stats = server.stats();
+    const auto add = [&](std::string_view what, std::uint64_t value) {
+        status.counters[fmt::format("input_udp_{}", what)] = static_cast<double>(value);
+    };
+    add("port", server.port());
+    add("datagrams", stats.datagrams.datagrams);
+    add("bytes", stats.datagrams.bytes);
+    add("no_run", stats.no_run);
+    add("kernel_drops", stats.kernel_drops);
+    add("receive_buffer", server.receive_buffer().count());
+    for (std::size_t i = 0; i < datagram_fault_count; ++i)
+        add(name(static_cast<DatagramFault>(i)), stats.datagrams.faults[i]);
+    for (std::size_t i = 0; i < datagram_fate_count; ++i)
+        add(name(static_cast<DatagramFate>(i)), stats.datagrams.fates[i]);
+    for (const auto& counts : stats.sources) {
+        const auto source = std::ranges::find(status.sources, counts.source, &service::SourceStatus::source);
+        if (source == status.sources.end()) continue;
+        source->lost += counts.lost + counts.unfinished;
+        source->disordered += counts.disordered;
+        source->jumps += counts.jumps;
+    }
+}
+
+}  // namespace
+
+Result<> ReadoutStation::set_masks(const std::vector<service::SourceMask>& masks) {
+    masks_ = masks;
+    if (run_) run_->store.set_masks(masks);
+    return {};
+}
+
 service::StationStatus ReadoutStation::status() const {
     std::shared_ptr<messaging::StationLoop> open_loop;
+    std::shared_ptr<FragmentServer> server;
+    std::shared_ptr<DatagramServer> datagrams;
     std::shared_ptr<Run> run;
     {
         const std::scoped_lock lock(status_mutex_);
         open_loop = loop_;
+        server = server_;
+        datagrams = datagrams_;
         run = run_;
     }
     service::StationStatus status;
     status.ledger.what = "ROB fragments";
-    if (!run) return status;
+    if (server) add_input(*server, status);
+    if (!run) {
+        if (datagrams) add_datagrams(*datagrams, status);
+        return status;
+    }
+    run->store.settle_masks();
     const auto counts = run->store.ledger().counts();
     status.ledger.received = counts.received;
     status.ledger.stored = counts.stored;
@@ -263,6 +403,11 @@ service::StationStatus ReadoutStation::status() const {
         if (counts.rejected[i] > 0) status.ledger.rejected[name(static_cast<RobReject>(i))] = counts.rejected[i];
     const auto add = [&](const char* what, std::uint64_t value) { status.counters[what] = static_cast<double>(value); };
     const auto node = run->node.stats();
+    if (run->feed) status.sources = run->feed->sources();
+    if (options_.feed == FeedKind::network) {
+        for (const auto& source : run->intake.counts()) status.sources.push_back(status_of(source, clock_));
+    }
+    if (datagrams) add_datagrams(*datagrams, status);
     using wire::RobState;
     add("requests_level2", node.requests_level2);
     add("requests_building", node.requests_building);
@@ -278,6 +423,7 @@ service::StationStatus ReadoutStation::status() const {
     add("clears_beyond", run->store.clears_beyond());
     add("messages_malformed", node.messages_malformed);
     add("messages_foreign", node.messages_foreign);
+    if (run->busy) add("busy", run->busy->busy() ? 1 : 0);
     add("events_held", run->store.events_held());
     add("bytes_held", run->store.bytes_held().count());
     add("oldest_level1_id", number(run->store.oldest()));

@@ -16,6 +16,9 @@ const char* name(RobReject reason) noexcept {
         case RobReject::too_large: return "too_large";
         case RobReject::full: return "full";
         case RobReject::not_cleared: return "not_cleared";
+        case RobReject::no_level1_id: return "no_level1_id";
+        case RobReject::too_far_ahead: return "too_far_ahead";
+        case RobReject::stopping: return "stopping";
         case RobReject::made_ahead: return "made_ahead";
     }
     return "?";

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "rob_slot.hpp"
 #include "weir/base/assert.hpp"
@@ -16,6 +17,25 @@ namespace {
 /// that stays long does not stop the others.
 constexpr std::uint32_t ring_per_event = 4;
 constexpr std::uint32_t ring_max = 1U << 24;
+constexpr std::uint64_t always_masked = std::uint64_t{1} << 33;
+/// Sources outside leave a quarter of the memory to the next events and to those that others have begun, and half of
+/// that to the oldest.
+constexpr std::int32_t near_events = 16;
+
+std::size_t size_of(const event::RobData& rob) noexcept { return rob.bytes.size(); }
+std::size_t size_of(const RobPieces& rob) noexcept {
+    std::size_t size = 0;
+    for (const auto piece : rob.pieces) size += piece.size();
+    return size;
+}
+
+void copy(const event::RobData& rob, std::byte* to) noexcept { std::memcpy(to, rob.bytes.data(), rob.bytes.size()); }
+void copy(const RobPieces& rob, std::byte* to) noexcept {
+    for (const auto piece : rob.pieces) {
+        if (!piece.empty()) std::memcpy(to, piece.data(), piece.size());
+        to += piece.size();
+    }
+}
 
 }  // namespace
 
@@ -23,11 +43,15 @@ RobStore::RobStore(const RobStoreOptions& options)
     : sources_(options.sources),
       events_max_(std::clamp<std::uint32_t>(options.events_max, 1, ring_max / ring_per_event)),
       lost_after_(options.lost_after),
+      bytes_max_(options.bytes_max.count()),
       ring_size_(std::bit_ceil(events_max_ * ring_per_event)),
       pool_(options.bytes_max),
+      largest_(pool_.largest()),
       ring_(std::make_unique<Slot[]>(ring_size_)),
+      masked_(std::make_unique<std::atomic<std::uint64_t>[]>(sources_.size())),
       newest_(std::make_unique<std::atomic<std::uint64_t>[]>(sources_.size())),
-      oldest_(number(options.first)) {
+      oldest_(number(options.first)),
+      placed_(options.placed) {
     places_.reserve(sources_.size());
     for (std::uint32_t i = 0; i < sources_.size(); ++i) places_.emplace_back(sources_[i], i);
     std::ranges::sort(places_);
@@ -59,13 +83,13 @@ void RobStore::changed(Slot& slot, std::unique_lock<std::mutex>& lock) const {
 
 // Filling.
 
-PutResult RobStore::refuse(RobReject reason, std::size_t robs) const {
+RobStore::Outcome RobStore::refuse(RobReject reason, std::size_t robs) const {
     ledger_.refuse(reason, robs);
-    return PutResult::refused;
+    return {PutResult::refused, reason};
 }
 
-bool RobStore::take_slot(Slot& slot, Level1Id event) {
-    if (events_held_.fetch_add(1, std::memory_order_relaxed) >= events_max_) {
+bool RobStore::take_slot(Slot& slot, Level1Id event, bool reserved) {
+    if (events_held_.fetch_add(1, std::memory_order_relaxed) >= events_max_ && !reserved) {
         events_held_.fetch_sub(1, std::memory_order_relaxed);
         return false;
     }
@@ -76,14 +100,19 @@ bool RobStore::take_slot(Slot& slot, Level1Id event) {
     return true;
 }
 
-MutableData RobStore::room_in(Slot& slot, std::size_t size, bool whole) {
+/// `left`: what of the memory is to stay free for others.
+MutableData RobStore::room_in(Slot& slot, std::size_t size, bool whole, std::size_t left) {
     if (slot.memory.empty() || slot.memory.back().size() - slot.used < size) {
+        const auto taken = taken_.load(std::memory_order_relaxed) + left;
+        const auto room = taken >= bytes_max_ ? 0 : bytes_max_ - taken;
+        if (left > 0 && size > room) return {};
         // Buffers are whole pages: the first ROB of an event takes memory for the others, which are often as large.
         const auto others = whole ? 1 : std::min<std::size_t>(sources_.size() - slot.here, 16);
-        auto buffer =
-            pool_.try_take(std::min(size * std::max<std::size_t>(others, 1), std::max(size, pool_.largest())));
+        const auto wanted = std::min(size * std::max<std::size_t>(others, 1), std::max(size, largest_));
+        auto buffer = left > 0 && wanted > room ? std::nullopt : pool_.try_take(wanted);
         if (!buffer && others > 1) buffer = pool_.try_take(size);
         if (!buffer) return {};
+        taken_.fetch_add(buffer->capacity(), std::memory_order_relaxed);
         slot.memory.push_back(std::move(*buffer));
         slot.used = 0;
     }
@@ -92,47 +121,68 @@ MutableData RobStore::room_in(Slot& slot, std::size_t size, bool whole) {
     return room;
 }
 
-PutResult RobStore::put_robs(Level1Id event, std::span<const event::RobData> robs, bool whole) {
+/// An id so far beyond the window is a counter that jumped, unless its source counts on from there.
+bool RobStore::jumped(std::size_t place, Level1Id event, std::int32_t distance) const noexcept {
+    if (static_cast<std::uint32_t>(distance) < ring_size_ || !placed_.load(std::memory_order_relaxed)) return false;
+    const auto newest = newest_[place].load(std::memory_order_relaxed);
+    const auto from = newest == 0 ? oldest() : Level1Id{static_cast<std::uint32_t>(newest)};
+    const auto step = wire::level1_distance(event, from);
+    return step < 0 || static_cast<std::uint32_t>(step) >= ring_size_;
+}
+
+/// What a source outside leaves of the memory: nothing for the oldest event, and least where others have begun it.
+std::size_t RobStore::left_for_others(const Slot& slot, std::int32_t distance) const noexcept {
+    if (distance == 0) return 0;
+    return bytes_max_ / (slot.here > 0 || distance < near_events ? 8 : 4);
+}
+
+template <class Rob>
+RobStore::Outcome RobStore::put_robs(Level1Id event, std::span<const Rob> robs, bool whole) {
+    constexpr bool outside = std::is_same_v<Rob, RobPieces>;
     std::size_t size = 0;
     for (const auto& rob : robs) {
         if (!knows(rob.source)) return refuse(RobReject::unknown_source, robs.size());
-        size += rob.bytes.size();
+        size += size_of(rob);
     }
-    if (size > pool_.largest()) return refuse(RobReject::too_large, robs.size());
+    if (size > largest_) return refuse(RobReject::too_large, robs.size());
     auto& slot = slot_of(event);
     std::unique_lock lock(slot.mutex);
     const auto distance = ahead(event);
     if (distance < 0) return refuse(RobReject::late, robs.size());
-    if (static_cast<std::uint32_t>(distance) >= ring_size_) return PutResult::full;
-    if (slot.use != SlotUse::free && slot.event != event) return PutResult::full;  // being emptied at this moment
+    if constexpr (outside) {
+        if (jumped(place_of(robs.front().source), event, distance)) return refuse(RobReject::too_far_ahead, 1);
+    }
+    if (static_cast<std::uint32_t>(distance) >= ring_size_) return {PutResult::full};
+    if (slot.use != SlotUse::free && slot.event != event) return {PutResult::full};  // being emptied at this moment
     if (slot.use == SlotUse::cleared) return refuse(RobReject::cleared, robs.size());
     const bool taken = slot.use == SlotUse::free;
     if (!taken) {
         for (const auto& rob : robs)
             if (slot.whole || slot.robs[place_of(rob.source)].data != nullptr)
                 return refuse(RobReject::duplicate, robs.size());
-    } else if (!take_slot(slot, event)) {
-        return PutResult::full;
+    } else if (!take_slot(slot, event, outside && static_cast<std::uint32_t>(distance) < events_max_)) {
+        return {PutResult::full};
     }
     MutableData room;
     if (size > 0) {
-        room = room_in(slot, size, whole);
+        room = room_in(slot, size, whole, outside ? left_for_others(slot, distance) : 0);
         if (room.empty()) {
             if (taken) {
                 slot.use = SlotUse::free;
                 events_held_.fetch_sub(1, std::memory_order_relaxed);
             }
-            return PutResult::full;
+            return {PutResult::full};
         }
     }
     std::size_t here = 0;
     for (const auto& rob : robs) {
         const auto place = place_of(rob.source);
         auto& kept = slot.robs[place];
-        if (kept.data != nullptr || rob.bytes.empty()) continue;  // named twice, or nothing
-        std::memcpy(room.data(), rob.bytes.data(), rob.bytes.size());
-        kept = {room.data(), static_cast<std::uint32_t>(rob.bytes.size()), false};
-        room = room.subspan(rob.bytes.size());
+        const auto bytes = size_of(rob);
+        if (kept.data != nullptr || bytes == 0) continue;  // named twice, or nothing
+        copy(rob, room.data());
+        kept = {room.data(), static_cast<std::uint32_t>(bytes), false};
+        room = room.subspan(bytes);
         ++here;
         note_newest(place, event);
     }
@@ -141,17 +191,24 @@ PutResult RobStore::put_robs(Level1Id event, std::span<const event::RobData> rob
     ledger_.arrive(here);
     if (here < robs.size()) ledger_.refuse(RobReject::duplicate, robs.size() - here);
     changed(slot, lock);
-    return PutResult::stored;
+    return {PutResult::stored};
 }
 
-PutResult RobStore::put(Level1Id event, const event::RobData& rob) { return put_robs(event, {&rob, 1}, false); }
+PutResult RobStore::put(Level1Id event, const event::RobData& rob) {
+    return put_robs(event, std::span(&rob, 1), false).result;
+}
+
+PutResult RobStore::put(Level1Id event, const RobPieces& rob, RobReject& why) {
+    const auto outcome = put_robs(event, std::span(&rob, 1), false);
+    why = outcome.why;
+    return outcome.result;
+}
 
 PutResult RobStore::put_event(Level1Id event, std::span<const event::RobData> robs) {
-    return put_robs(event, robs, true);
+    return put_robs(event, robs, true).result;
 }
 
 void RobStore::note_newest(std::size_t place, Level1Id event) noexcept {
-    if (lost_after_ == 0) return;
     auto& newest = newest_[place];
     auto known = newest.load(std::memory_order_relaxed);
     while (known == 0 || wire::level1_distance(event, Level1Id{static_cast<std::uint32_t>(known)}) > 0)
@@ -165,7 +222,8 @@ void RobStore::mark_lost(Level1Id event, SourceId source) {
     auto& slot = slot_of(event);
     std::unique_lock lock(slot.mutex);
     if (!within_window(event) || slot.use == SlotUse::cleared) return;
-    if (slot.use == SlotUse::held ? slot.event != event : !take_slot(slot, event)) return;
+    const bool near = static_cast<std::uint32_t>(ahead(event)) < events_max_;  // these always find a place
+    if (slot.use == SlotUse::held ? slot.event != event : !take_slot(slot, event, near)) return;
     slot.robs[place].lost = true;
     changed(slot, lock);
 }
@@ -182,6 +240,10 @@ wire::RobState RobStore::state_of(const Slot& slot, Level1Id event, std::size_t 
         if (rob.data != nullptr) return RobState::here;
         if (rob.lost || slot.whole) return RobState::lost;
     }
+    if (const auto from = masked_[place].load(std::memory_order_relaxed);
+        from == always_masked ||
+        (from != 0 && wire::level1_distance(event, Level1Id{static_cast<std::uint32_t>(from)}) >= 0))
+        return RobState::lost;
     if (lost_after_ > 0) {
         const auto newest = newest_[place].load(std::memory_order_relaxed);
         if (newest != 0 && wire::level1_distance(Level1Id{static_cast<std::uint32_t>(newest)}, event) >=
@@ -246,18 +308,35 @@ bool RobStore::wait_until_ready(Level1Id event, std::span<const SourceId> robs, 
 
 // Clearing.
 
-std::size_t RobStore::empty(Slot& slot) {
-    const auto robs = slot.here;
+/// What a call of clear() has emptied, for the others to notice once.
+struct RobStore::Emptied {
+    std::size_t robs = 0;
+    std::vector<memory::Buffer> memory;
+};
+
+void RobStore::empty(Slot& slot, Emptied& all) {
+    all.robs += slot.here;
+    for (auto& buffer : slot.memory) all.memory.push_back(std::move(buffer));
     slot.robs.clear();  // keeps its memory
     slot.memory.clear();
     slot.used = 0;
     slot.here = 0;
     events_held_.fetch_sub(1, std::memory_order_relaxed);
-    return robs;
+}
+
+void RobStore::emptied(Emptied& all) {
+    std::size_t bytes = 0;
+    for (const auto& buffer : all.memory) bytes += buffer.capacity();
+    taken_.fetch_sub(bytes, std::memory_order_relaxed);
+    pool_.release(all.memory);
+    if (all.robs > 0) ledger_.clear(all.robs);
+    room_was_made();
 }
 
 void RobStore::clear(std::span<const Level1Id> events) {
     bool oldest_cleared = false;
+    Emptied all;
+    all.memory.reserve(events.size());
     for (const auto event : events) {
         auto& slot = slot_of(event);
         std::unique_lock lock(slot.mutex);
@@ -269,14 +348,14 @@ void RobStore::clear(std::span<const Level1Id> events) {
         }
         if (slot.use != SlotUse::free && slot.event != event) continue;  // being emptied: the window just moved
         if (slot.use == SlotUse::cleared) continue;
-        if (slot.use == SlotUse::held) ledger_.clear(empty(slot));
+        if (slot.use == SlotUse::held) empty(slot, all);
         slot.use = SlotUse::cleared;
         slot.event = event;
         oldest_cleared = oldest_cleared || distance == 0;
         changed(slot, lock);
     }
     if (oldest_cleared) advance();
-    room_was_made();
+    emptied(all);
 }
 
 void RobStore::advance() {
@@ -292,23 +371,26 @@ void RobStore::advance() {
 }
 
 void RobStore::clear_older(Level1Id oldest) {
+    Emptied all;
     {
         const std::scoped_lock window(window_mutex_);
         const auto from = oldest_.load(std::memory_order_acquire);
-        if (wire::level1_distance(oldest, Level1Id{from}) <= 0) return;
-        oldest_.store(number(oldest), std::memory_order_release);
+        const bool older = wire::level1_distance(oldest, Level1Id{from}) > 0;
+        if (older) oldest_.store(number(oldest), std::memory_order_release);
+        placed_.store(true, std::memory_order_release);  // who sees it sees the place
+        if (!older) return;
         const auto ids = std::min(number(oldest) - from, ring_size_);
         for (std::uint32_t i = 0; i < ids; ++i) {
             auto& slot = slot_of(Level1Id{from + i});
             std::unique_lock lock(slot.mutex);
             if (slot.use != SlotUse::free && wire::level1_distance(slot.event, oldest) >= 0) continue;  // newer already
-            if (slot.use == SlotUse::held) ledger_.clear(empty(slot));
+            if (slot.use == SlotUse::held) empty(slot, all);
             slot.use = SlotUse::free;
             changed(slot, lock);
         }
     }
     advance();
-    room_was_made();
+    emptied(all);
 }
 
 void RobStore::room_was_made() {
@@ -328,6 +410,27 @@ void RobStore::wait_for_room(std::uint64_t seen, SteadyTime deadline) {
     room_waiters_.fetch_sub(1, std::memory_order_relaxed);
 }
 
+void RobStore::set_masks(const std::vector<service::SourceMask>& masks) {
+    std::vector<std::uint64_t> now(sources_.size(), 0);
+    for (const auto& mask : masks) {
+        const auto place = place_of(mask.source);
+        if (place == sources_.size()) continue;
+        now[place] = !mask.masked ? 0 : mask.from ? number(*mask.from) | std::uint64_t{1} << 32 : always_masked;
+    }
+    for (std::size_t place = 0; place < now.size(); ++place)
+        masked_[place].store(now[place], std::memory_order_relaxed);
+}
+
+void RobStore::settle_masks() noexcept {
+    const auto event = oldest();
+    for (std::size_t place = 0; place < sources_.size(); ++place) {
+        auto from = masked_[place].load(std::memory_order_relaxed);
+        if (from != 0 && from != always_masked &&
+            wire::level1_distance(event, Level1Id{static_cast<std::uint32_t>(from)}) > 0)
+            masked_[place].compare_exchange_strong(from, always_masked, std::memory_order_relaxed);
+    }
+}
+
 void RobStore::stop_waiting() {
     stopping_.store(true, std::memory_order_relaxed);  // the locks below order it
     for (std::uint32_t i = 0; i < ring_size_; ++i) {
@@ -341,6 +444,7 @@ void RobStore::stop_waiting() {
 }
 
 void RobStore::reset(Level1Id first) {
+    Emptied all;
     std::int32_t cleared = -1;  // the newest, as ahead() counts
     for (std::uint32_t i = 0; i < ring_size_; ++i) {
         const std::scoped_lock lock(ring_[i].mutex);
@@ -349,12 +453,17 @@ void RobStore::reset(Level1Id first) {
     for (std::uint32_t i = 0; i < ring_size_; ++i) {
         const std::scoped_lock lock(ring_[i].mutex);
         const auto reason = ahead(ring_[i].event) < cleared ? RobReject::not_cleared : RobReject::made_ahead;
-        if (ring_[i].use == SlotUse::held) ledger_.reject(reason, empty(ring_[i]));
+        if (ring_[i].use == SlotUse::held) {
+            ledger_.reject(reason, ring_[i].here);
+            empty(ring_[i], all);
+        }
         ring_[i].use = SlotUse::free;
     }
     for (std::size_t i = 0; i < sources_.size(); ++i) newest_[i].store(0, std::memory_order_relaxed);
     oldest_.store(number(first), std::memory_order_release);
     stopping_.store(false, std::memory_order_relaxed);
+    all.robs = 0;  // counted by their reason
+    emptied(all);
 }
 
 std::uint64_t RobStore::count_robs() const {

@@ -35,6 +35,25 @@ TEST(EventFeed, FillsTheWindowInOrderAndGoesOnAsEventsAreCleared) {
     EXPECT_EQ(state(store, 102, 0x12), RobState::here);
 }
 
+TEST(EventFeed, CountsBySourceWhatItHasPut) {
+    RobStore store(sample_options());
+    const auto maker = generator();
+    EventFeed feed(store, *maker, {});
+    const auto events = feed.step({}).events;
+    ASSERT_GT(events, 0U);
+    const auto sources = feed.sources();
+    ASSERT_EQ(sources.size(), store.sources().size());
+    std::uint64_t fragments = 0;
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+        EXPECT_EQ(sources[i].source, store.sources()[i]);
+        EXPECT_EQ(sources[i].arrived, events);
+        EXPECT_GT(sources[i].bytes, events * 20U);
+        EXPECT_FALSE(sources[i].outside);
+        fragments += sources[i].arrived;
+    }
+    EXPECT_EQ(fragments, store.ledger().counts().received);
+}
+
 TEST(EventFeed, OfARestartedReadoutJumpsToTheOldestEventThatIsNotDoneWith) {
     RobStore store(sample_options());
     const auto maker = generator();

@@ -39,7 +39,7 @@ public:
 /// A readout with its feed, in the thread of the test.
 class FedNode final : public messaging::MessageHandler {
 public:
-    FedNode(RobStore& store, RobInput& input, messaging::MessageSender& messages, EventFeed* feed,
+    FedNode(RobStore& store, ResultInput& input, messaging::MessageSender& messages, EventFeed* feed,
             const ReadoutNodeOptions& options)
         : node(store, input, messages, options), feed_(feed) {}
     void on_message(const messaging::IncomingMessage& message, SteadyTime now) override {
@@ -91,7 +91,7 @@ protected:
 
     ReadoutNodeOptions options;
     RobStore store{sample_options()};
-    RobInput input{store, {}, {}};
+    ResultInput input{store, event::Format::event_5_0, RunNumber{1}};
     std::unique_ptr<workload::FragmentMaker> maker =
         workload::make_fragment_generator({.first_source = SourceId{0x10}, .robs = 3, .rob_size = Bytes{900}}).value();
     EventFeed feed{store, *maker, {}};
@@ -142,11 +142,10 @@ TEST_F(Node, WhatItDoesNotTakeIsCountedByKind) {
     const std::vector<std::byte> rubbish(7, std::byte{0xff});
     net.endpoint(asker_id).send(readout_id, wire::DataflowType::data_request, ConstData(rubbish));
     net.endpoint(asker_id).send(readout_id, wire::DataflowType::clear, ConstData(rubbish));
-    net.endpoint(asker_id).send(readout_id, wire::DataflowType::readout_input, ConstData(rubbish));
     net.endpoint(asker_id).send(readout_id, wire::DataflowType::level2_result, ConstData(rubbish));
     net.run_for(20ms);
     EXPECT_EQ(node->stats().messages_malformed, 2U);
-    EXPECT_EQ(node->stats().messages_foreign, 2U);
+    EXPECT_EQ(node->stats().messages_foreign, 1U);
     EXPECT_TRUE(asker.heads.empty());
 }
 

@@ -325,5 +325,18 @@ TEST(RobStore, FeedersReadersAndClearsAtOnceNeverMixEventsAndTheLedgerBalances) 
     EXPECT_EQ(store.bytes_held().count(), 0U);
 }
 
+TEST(RobStore, AMaskedSourceCountsAsLostFromItsEventOnUnlessItIsHere) {
+    RobStore store(sample_options());
+    const auto source = store.sources().front();
+    const auto id = number(source);
+    store.set_masks({{source, true, Level1Id{5}}});
+    EXPECT_EQ(state(store, 4, id), RobState::not_yet);
+    EXPECT_EQ(state(store, 5, id), RobState::lost);
+    store.set_masks({{source, true, Level1Id{5}}, {source, false, Level1Id{9}}});
+    EXPECT_EQ(state(store, 5, id), RobState::not_yet);
+    store.set_masks({{source, true, {}}, {SourceId{0x999}, true, {}}});
+    EXPECT_EQ(state(store, 1, id), RobState::lost);
+}
+
 }  // namespace
 }  // namespace weir::readout

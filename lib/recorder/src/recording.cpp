@@ -76,6 +76,10 @@ std::optional<delivery::Refusal> Recording::hello(delivery::SessionId session, c
         return delivery::Refusal{wire::ByeReason::wrong_run, fmt::format("run {} is being recorded here, not run {}",
                                                                          number(run_), number(hello.session.run))};
     }
+    if (wire::is_block(hello.format))
+        return delivery::Refusal{wire::ByeReason::format_mismatch,
+                                 fmt::format("{} are taken by a readout or supervisor; this is a recorder of events",
+                                             wire::name(hello.format))};
     settlement_.declare(session, hello.session);
     return std::nullopt;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Others remove, rename or replace what a recorder writes, while it does. What the whole program makes of it:
-// test/recorder_interference_test.py.
+// test/disks/recorder_interference_test.py.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -12,6 +12,7 @@
 
 #include "weir/catalogue/catalogue_place.hpp"
 #include "weir/catalogue/hand_off_lock.hpp"
+#include "weir/catalogue/run_record_file.hpp"
 #include "weir/catalogue/sqlite_catalogue.hpp"
 #include "weir/datafile/stored_index.hpp"
 #include "weir/recorder/testing/recording_fixture.hpp"
@@ -87,6 +88,38 @@ TEST_F(RebuildTest, ALostCatalogueComesBackAsItWasAndTwiceIsTheSameAsOnce) {
         EXPECT_EQ(known(), before);
     }
     expect_all_good(5);
+}
+
+TEST_F(RebuildTest, TheRecordOfARunComesBackFromTheFileBesideItsFiles) {
+    ASSERT_TRUE(record(2)->stop(60s).has_value());
+    catalogue::RunRecord record{.run = *options_.run, .weir = "1.2.3", .text = "[data]\n", .sha256 = "ab"};
+    record.parameters = {{"comment", "cosmics"}, {"beam", "on"}};
+    record.changes = {{WallTime{std::chrono::seconds{1'700'000'000}}, "mask", "0x420000", "ann", "", Level1Id{51}}};
+    ASSERT_TRUE(catalogue::write_run_record(directory_, record, catalogue::Synced::yes));
+    lose_catalogue();
+    for (const std::uint64_t entered : {1U, 0U}) {
+        const auto rebuilt = rebuild(*catalogue()).value();
+        EXPECT_EQ(rebuilt.run_records, entered);
+        EXPECT_TRUE(rebuilt.failed.empty());
+    }
+    EXPECT_EQ(catalogue::kept_run_record(*catalogue(), *options_.run), record);
+    EXPECT_EQ(catalogue()->run_parameters(*options_.run)->at("comment"), "cosmics");
+    std::ofstream(catalogue::run_record_path(directory_, RunNumber{99})) << "{";
+    EXPECT_EQ(rebuild(*catalogue())->failed.size(), 1U) << "one that is cut is named, and keeps nothing else back";
+}
+
+TEST_F(RebuildTest, ARecordThatTheCatalogueDoesNotTakeIsNamedAndKeepsNothingElseBack) {
+    ASSERT_TRUE(record(2)->stop(60s).has_value());
+    catalogue::RunRecord large{
+        .run = RunNumber{3}, .weir = "1.2.3", .text = std::string(5U << 20, '#'), .sha256 = "ab"};
+    ASSERT_TRUE(catalogue::write_run_record(directory_, large, catalogue::Synced::yes));
+    const catalogue::RunRecord small{.run = *options_.run, .weir = "1.2.3", .text = "[data]\n", .sha256 = "ab"};
+    ASSERT_TRUE(catalogue::write_run_record(directory_, small, catalogue::Synced::yes));
+    lose_catalogue();
+    const auto rebuilt = rebuild(*catalogue()).value();
+    EXPECT_EQ(rebuilt.failed.size(), 1U);
+    EXPECT_EQ(rebuilt.run_records, 1U);
+    EXPECT_EQ(catalogue::kept_run_record(*catalogue(), *options_.run), small);
 }
 
 TEST_F(RebuildTest, ARecorderWhoseCatalogueWasLostBringsItBackAndRefusesTheRunThatEnded) {

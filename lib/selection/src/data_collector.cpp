@@ -16,10 +16,11 @@ void DataCollector::set_readouts(const std::vector<Peer>& peers) {
     }
 }
 
-void DataCollector::begin(wire::EventTicket ticket, const std::vector<SourceId>& robs, SteadyTime now) {
+std::uint64_t DataCollector::begin(wire::EventTicket ticket, const std::vector<SourceId>& robs, SteadyTime now) {
     const auto request = next_request_++;
     auto& collection = collections_[request];
     collection.event = std::make_unique<CollectedEvent>();
+    collection.event->request = request;
     collection.event->ticket = std::move(ticket);
     collection.until = now + options_.time_limit;
     ++counts_.begun;
@@ -38,6 +39,7 @@ void DataCollector::begin(wire::EventTicket ticket, const std::vector<SourceId>&
     for (std::uint32_t part = 0; part < collection.parts.size(); ++part) ask(request, collection, part, now);
     if (!collection.parts.empty()) timers_.push({collection.until, request, every_part, 0});
     finish_if_settled(request);
+    return request;
 }
 
 void DataCollector::ask(std::uint64_t request, Collection& collection, std::uint32_t index, SteadyTime now) {

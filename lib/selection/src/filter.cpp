@@ -12,6 +12,7 @@
 
 #include "filter_item.hpp"
 #include "selection_alarm.hpp"
+#include "weir/base/stoppable_sleep.hpp"
 #include "weir/delivery/sender_group.hpp"
 #include "workers/worker_threads.hpp"
 
@@ -22,6 +23,12 @@ using namespace std::chrono_literals;
 
 /// The formats have the same names there.
 wire::EventFormat on_the_wire(event::Format format) { return wire::parse_event_format(event::name(format)).value(); }
+
+/// False: stopped.
+bool rested(const std::stop_token& stop) {
+    const ScopedWait wait(WaitCause::timer);
+    return stoppable_sleep(20ms, stop);
+}
 
 /// An event that is sent to a recorder: its buffer, and its header when that was made anew.
 struct Sent {
@@ -125,13 +132,12 @@ public:
                 .view = [this](FilterItem& item) { return view(item); },
                 .apart = [](const FilterItem& item) { return item.incoming.meta.sent_elsewhere; },
                 .done = [this](FilterItem&& item, Judgement&& judgement,
-                               const std::stop_token& stop) { done(std::move(item), std::move(judgement), stop); }});
+                               const std::stop_token& stop) { done(std::move(item), std::move(judgement), stop); }},
+            *options_.clock);
         care_ = NamedThread("recorders", [this](const std::stop_token& stop) {
-            while (!stop.stop_requested()) {
-                output_->look_after(std::chrono::steady_clock::now());
-                const ScopedWait wait(WaitCause::timer);
-                std::this_thread::sleep_for(20ms);
-            }
+            do {
+                output_->look_after(options_.clock->now());
+            } while (rested(stop));
         });
         receiver_->start();
         return {};
@@ -143,11 +149,10 @@ public:
     }
 
     bool stop(std::chrono::milliseconds deadline) {
-        const auto until = std::chrono::steady_clock::now() + deadline;
+        const auto until = options_.clock->now() + deadline;
         const bool drained = receiver_->stop(deadline);
         if (!workers_) return drained;
-        const auto left =
-            std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - options_.clock->now());
         const bool ended = workers_->stop(std::max(left, 200ms));
         left_behind_ = left_behind_ || !ended;
         if (!ended)
@@ -242,10 +247,13 @@ Result<std::unique_ptr<Filter>> Filter::open(FilterOptions options, memory::Buff
     auto receiver_options = options.receiver;
     receiver_options.event_size_max = std::min(receiver_options.event_size_max, Bytes{pool.largest()});
     auto core = std::make_unique<Core>(std::move(options), report);
-    auto receiver = delivery::Receiver::open(receiver_options, pool, *core, [report](Report one) {
-        // Sequences that a builder skipped are no alarm here: the DFM knows its events, and sends them again.
-        one.alarm.empty() ? report(std::move(one)) : report.warning(std::move(one.why));
-    });
+    auto receiver = delivery::Receiver::open(
+        receiver_options, pool, *core,
+        [report](Report one) {
+            // Sequences that a builder skipped are no alarm here: the DFM knows its events, and sends them again.
+            one.alarm.empty() ? report(std::move(one)) : report.warning(std::move(one.why));
+        },
+        *core->options_.clock);
     if (!receiver) return std::unexpected(receiver.error());
     WEIR_TRY((*receiver)->listen());  // builders may come first
     core->receiver_ = std::move(*receiver);
@@ -266,11 +274,11 @@ bool Filter::stop(std::chrono::milliseconds deadline) { return core_->stop(deadl
 
 std::vector<GlobalEventId> Filter::stuck(std::chrono::nanoseconds longer_than) const {
     if (!core_->workers_) return {};
-    return core_->workers_->stuck(std::chrono::steady_clock::now(), longer_than);
+    return core_->workers_->stuck(core_->options_.clock->now(), longer_than);
 }
 
 std::chrono::nanoseconds Filter::longest_selection() const {
-    return core_->workers_ ? core_->workers_->longest(std::chrono::steady_clock::now()) : std::chrono::nanoseconds{0};
+    return core_->workers_ ? core_->workers_->longest(core_->options_.clock->now()) : std::chrono::nanoseconds{0};
 }
 
 bool Filter::left_behind() const noexcept { return core_->left_behind_; }

@@ -73,6 +73,7 @@ void FilterStation::leak_pool() {
 Result<std::unique_ptr<Filter>> FilterStation::listen() {
     auto options = options_.filter;
     options.receiver.listen = port_->address();
+    options.clock = &clock_;
     const auto lent = port_->lend();
     options.sampled = [this](ConstData event) {
         if (samples_ != nullptr) samples_->offer(event, clock_.now());
@@ -81,7 +82,9 @@ Result<std::unique_ptr<Filter>> FilterStation::listen() {
 }
 
 Result<> FilterStation::configure() {
-    selection_ = WEIR_TRY(Selection::open(options_.selection));
+    auto spec = options_.selection;
+    spec.clock = &clock_;
+    selection_ = WEIR_TRY(Selection::open(spec));
     pool_ = std::make_unique<memory::BufferPool>(options_.memory);
     auto port = WEIR_TRY(transport::ReservedPort::take(options_.filter.receiver.listen));
     port_.emplace(std::move(port));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "selection_alarm.hpp"
 
@@ -57,6 +58,7 @@ void SelectionUnit::discard_session() {
     ++session_;
     counts_.discarded += in_hand_;
     collector_.discard_all();
+    for (const auto& [request, worker] : std::exchange(requests_, {})) workers_.take_requested(worker, nullptr);
     verdicts_.clear();
     results_.clear();
     in_hand_ = ended_ = credit_sent_ = 0;
@@ -104,9 +106,22 @@ std::optional<SteadyTime> SelectionUnit::step(SteadyTime now) {
 
 void SelectionUnit::hand_out() {
     while (auto event = collector_.take_ready()) {
+        if (const auto asked = requests_.find(event->request); asked != requests_.end()) {
+            const auto worker = asked->second;
+            requests_.erase(asked);
+            workers_.take_requested(worker, std::move(event));
+            continue;
+        }
         ++counts_.computing;
         workers_.take({std::move(event), session_});
     }
+}
+
+void SelectionUnit::requested(UnitRequest request, SteadyTime now) {
+    if (request.session != session_) return workers_.take_requested(request.id, nullptr);
+    ++counts_.steps;
+    const auto number = collector_.begin(std::move(request.ticket), request.sources, now);
+    requests_.emplace(number, request.id);  // taken out by the next step
 }
 
 void SelectionUnit::judged(UnitTask task, Judgement judgement) {
@@ -175,6 +190,7 @@ void SelectionUnit::send_verdicts() {
 SelectionUnit::Counts SelectionUnit::counts() const {
     auto counts = counts_;
     counts.in_hand = in_hand_;
+    counts.waiting = requests_.size();
     counts.data = collector_.counts();
     return counts;
 }

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "request_desk.hpp"
 #include "selection_alarm.hpp"
 #include "weir/base/assert.hpp"
 #include "workers/hanging.hpp"
@@ -20,6 +21,7 @@ using namespace std::chrono_literals;
 
 struct UnitItem {
     UnitTask task;
+    std::unique_ptr<UnitEventRequests> requests{};
     Event event{};  // lies in the task
 };
 
@@ -43,6 +45,8 @@ public:
         unit_.set_peers(peers);
         return {};
     }
+    ~UnitLogic() override { release_workers(); }
+
     /// Again: a library of threads runs in processes then; it may be what ended the process before.
     Result<> prepare_run(RunNumber, bool again) override {
         if (again) distrust(selection_, report_);
@@ -54,6 +58,7 @@ public:
     }
     bool force(SteadyTime) override { return false; }  // the rest of the time is for the workers
     void stop_workers(bool idle, std::chrono::milliseconds deadline) override {
+        release_workers();
         const auto at_most = idle ? 1000ms : std::max<std::chrono::milliseconds>(deadline / 10, 100ms);
         if (workers_ && !workers_->stop(at_most))
             report_.warning(fmt::format("the selection {} hangs: its threads were left behind", selection_.name()));
@@ -77,6 +82,8 @@ public:
             judged.swap(judged_);
         }
         for (auto& [task, judgement] : judged) unit_.judged(std::move(task), std::move(judgement));
+        if (!desk_) return;
+        for (auto& request : desk_->take()) unit_.requested(std::move(request), clock_.now());
     }
     std::optional<SteadyTime> step(SteadyTime now) override { return unit_.step(now); }
 
@@ -85,6 +92,10 @@ public:
         UnitItem item{std::move(task)};
         const bool taken = workers_->push(item);
         WEIR_ASSERT(taken);  // bounded by the unit's credit, far below the queue
+    }
+
+    void take_requested(std::uint64_t id, std::unique_ptr<CollectedEvent> fragments) override {
+        if (desk_) desk_->answer(id, std::move(fragments));
     }
 
     void publish_status() override {
@@ -99,6 +110,8 @@ public:
                            {"overrun", double(counts.overrun)},
                            {"results_sent", double(counts.results_sent)},
                            {"results_lost", double(counts.results_lost)},
+                           {"steps", double(counts.steps)},
+                           {"waiting", double(counts.waiting)},
                            {"requests", double(counts.data.requests)},
                            {"asked_again", double(counts.data.re_requested)},
                            {"not_yet", double(counts.data.not_yet)},
@@ -137,11 +150,19 @@ public:
 private:
     void start_workers(RunNumber run) {
         run_ = run;
+        desk_ = std::make_shared<RequestDesk>([this] { loop_.call([] {}); });
         workers_.emplace("worker", options_.unit.workers, std::size_t{1} << 20, selection_,
                          WorkerThreads<UnitItem>::Calls{
                              .view = [this](UnitItem& item) { return view(item); },
                              .done = [this](UnitItem&& item, Judgement&& judgement,
-                                            const std::stop_token&) { done(std::move(item), std::move(judgement)); }});
+                                            const std::stop_token&) { done(std::move(item), std::move(judgement)); }},
+                         clock_);
+    }
+    /// Nobody waits for fragments any more. The workers know first that they stop: a selection that gets nothing
+    /// because of that does not decide.
+    void release_workers() {
+        if (workers_) workers_->request_stop();
+        if (desk_) desk_->close();
     }
     /// The supervisor's acknowledgement is not waited for: it stops before its units, and whether it still acknowledges
     /// their last word is chance. A station that is gone is sent nothing.
@@ -155,6 +176,7 @@ private:
     }
     const Event* view(UnitItem& item) const {
         const auto& data = *item.task.data;
+        item.requests = std::make_unique<UnitEventRequests>(desk_, item.task);
         const auto& ticket = data.ticket;
         item.event = {.run = run_,
                       .global_id = ticket.global_id,
@@ -167,7 +189,8 @@ private:
                       .level1_words = ticket.level1_words,
                       .level2_words = ticket.level2_words,
                       .fragments = data.fragments,
-                      .payload = {}};
+                      .payload = {},
+                      .requests = item.requests.get()};
         return &item.event;
     }
 
@@ -191,6 +214,7 @@ private:
     SelectionUnit unit_;
     RunNumber run_{};  // before the workers start
     Hanging hanging_;
+    std::shared_ptr<RequestDesk> desk_;  // of the run; with its workers
     std::mutex mutex_;
     std::vector<std::pair<UnitTask, Judgement>> judged_;  // by workers; bounded by the unit's credit
     std::optional<WorkerThreads<UnitItem>> workers_;      // the last member: they use all others
@@ -215,7 +239,9 @@ UnitStation::UnitStation(UnitStationOptions options, Reporter report, const Cloc
     : LoopStation(
           around(options),
           [options, report = std::move(report), &clock]() -> Result<MakeLogic> {
-              auto opened = WEIR_TRY(Selection::open(options.selection));
+              auto spec = options.selection;
+              spec.clock = &clock;
+              auto opened = WEIR_TRY(Selection::open(spec));
               const auto selection = std::make_shared<Selection>(std::move(opened));  // a std::function is copied
               return
                   [&options, selection, &report, &clock](messaging::StationLoop& loop, service::SharedStatus& status) {

@@ -8,6 +8,7 @@
 
 #include "python_selections.hpp"
 #include "sample_event.hpp"
+#include "weir/base/stoppable_sleep.hpp"
 
 namespace weir::selection {
 namespace {
@@ -156,6 +157,27 @@ TEST(Selector, AProcessThatDiesAtOnceIsStartedMoreAndMoreRarely) {
     const auto begin = std::chrono::steady_clock::now();
     for (int i = 0; i < 4; ++i) EXPECT_EQ(selector->select(sample.event(4), {}).trouble, Trouble::crashed);
     EXPECT_GE(std::chrono::steady_clock::now() - begin, 50ms);  // 10 + 20 + 20
+}
+
+TEST(Selector, AStopEndsABuiltInSelectionThatWaits) {
+    const test::SampleEvent sample;
+    for (const auto* text : {"sleep:1h", "busy:1h"}) {
+        auto selector = selector_of({.selection = text});
+        std::stop_source stop;
+        const std::jthread stops([&stop] { stop.request_stop(); });
+        EXPECT_EQ(selector->select(sample.event(100), stop.get_token()).trouble, Trouble::stopped) << text;
+    }
+}
+
+TEST(Selector, TimeIsThatOfItsClock) {
+    const test::SampleEvent sample;
+    ManualClock clock;
+    auto selector = selector_of({.selection = "busy:1h", .clock = &clock});
+    const std::jthread advances([&clock](const std::stop_token& stop) {
+        do clock.advance(1h);
+        while (stoppable_sleep(1ms, stop));
+    });
+    EXPECT_EQ(selector->select(sample.event(100), {}).trouble, Trouble::none);
 }
 
 TEST(Selector, AStopEndsTheWaitForAProcessThatHangs) {

@@ -5,9 +5,11 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <vector>
 
@@ -36,6 +38,10 @@ public:
             wire::DataHead head{.request = request.request, .level1_id = event, .robs = {}};
             std::vector<std::byte> data;
             for (const auto rob : request.robs) {
+                {
+                    const std::scoped_lock lock(mutex_);
+                    ++asked_for_[number(rob)];
+                }
                 const auto state = number(rob) % 100 == 99 ? wire::RobState::lost
                                    : not_yet               ? wire::RobState::not_yet
                                                            : wire::RobState::here;
@@ -48,17 +54,28 @@ public:
             std::vector<std::byte> bytes;
             encode(head, bytes);
             const ConstData pieces[]{bytes, data};
-            if (!mute) endpoint_.send(message.from, wire::DataflowType::data, pieces);
+            const bool silent =
+                std::ranges::any_of(request.robs, [this](auto rob) { return number(rob) >= silent_from; });
+            if (!mute && !silent) endpoint_.send(message.from, wire::DataflowType::data, pieces);
         }
     }
     void on_peer(StationId, messaging::PeerChange, SteadyTime) override {}
     std::optional<SteadyTime> step(SteadyTime) override { return std::nullopt; }
 
-    bool mute = false;
+    std::atomic<bool> mute = false;
+    std::atomic<std::uint32_t> silent_from = ~0U;  // it answers no request for a source from this one on
+
+    /// How often each ROB was asked for. Any thread.
+    [[nodiscard]] std::map<std::uint32_t, std::uint32_t> asked_for() const {
+        const std::scoped_lock lock(mutex_);
+        return asked_for_;
+    }
 
 private:
     messaging::Endpoint& endpoint_;
     const std::uint32_t not_yet_;
+    mutable std::mutex mutex_;
+    std::map<std::uint32_t, std::uint32_t> asked_for_;
     std::map<std::uint32_t, std::uint32_t> asked_;
 };
 
@@ -127,6 +144,9 @@ public:
         unit.start_run();
     }
     void take(UnitTask task) override { tasks_.push_back(std::move(task)); }
+    void take_requested(std::uint64_t id, std::unique_ptr<CollectedEvent> fragments) override {
+        requested[id] = std::move(fragments);
+    }
     void on_message(const messaging::IncomingMessage& message, SteadyTime now) override {
         unit.on_message(message, now);
     }
@@ -149,6 +169,9 @@ public:
 
     SelectionUnit unit;
     bool hangs = false;
+    std::map<std::uint64_t, std::unique_ptr<CollectedEvent>> requested;  // answers, by id
+
+    [[nodiscard]] const std::deque<UnitTask>& tasks() const noexcept { return tasks_; }
 
 private:
     std::deque<UnitTask> tasks_;
@@ -175,7 +198,8 @@ inline std::vector<Peer> partition(std::size_t units, std::size_t robs = 12) {
 struct SimulatedPartition {
     SimulatedPartition(std::uint64_t seed, const testing::NetworkFaults& faults, const SupervisorOptions& options,
                        std::size_t units, std::uint64_t room = 200,
-                       const UnitOptions& unit_options = {.workers = 4, .depth = 2}, bool with_results = false)
+                       const UnitOptions& unit_options = {.workers = 4, .depth = 2}, bool with_results = false,
+                       TriggerSource* triggers = nullptr)
         : net(seed, faults), peers(partition(units)) {
         if (with_results) {
             peers.push_back(
@@ -186,9 +210,11 @@ struct SimulatedPartition {
                 return made;
             });
         }
-        net.add(supervisor_id, [this, options](testing::SimulatedStation& self) {
-            auto made = std::make_unique<Supervisor>(options, self.endpoint(), net.clock(),
-                                                     [this](const Report& report) { reports.push_back(report.what); });
+        net.add(supervisor_id, [this, options, triggers](testing::SimulatedStation& self) {
+            const Reporter report([this](const Report& made) { reports.push_back(made.what); });
+            auto made = triggers != nullptr
+                            ? std::make_unique<Supervisor>(options, self.endpoint(), *triggers, report)
+                            : std::make_unique<Supervisor>(options, self.endpoint(), net.clock(), report);
             made->set_peers(peers, net.clock().now());
             made->start_run(net.clock().now());
             supervisor = made.get();
@@ -200,8 +226,11 @@ struct SimulatedPartition {
             return made;
         });
         for (std::uint16_t i = 0; i < 2; ++i)
-            net.add(StationId(std::uint16_t(number(readout_id) + i)),
-                    [](testing::SimulatedStation& self) { return std::make_unique<SimpleReadout>(self.endpoint()); });
+            net.add(StationId(std::uint16_t(number(readout_id) + i)), [this, i](testing::SimulatedStation& self) {
+                auto made = std::make_unique<SimpleReadout>(self.endpoint());
+                readouts[i] = made.get();
+                return made;
+            });
         for (std::size_t i = 0; i < units; ++i) {
             net.add(StationId(static_cast<std::uint16_t>(number(unit_id) + i)),
                     [this, i, unit_options](testing::SimulatedStation& self) {
@@ -239,6 +268,7 @@ struct SimulatedPartition {
     SimpleAssigner* assigner = nullptr;
     SimplePseudoReadout* pseudo = nullptr;
     std::vector<SimpleUnit*> unit;
+    SimpleReadout* readouts[2]{};
 };
 
 }  // namespace weir::selection::test

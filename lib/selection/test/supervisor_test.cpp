@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "simulated_partition.hpp"
+#include "triggers/trigger_source.hpp"
 
 namespace weir::selection {
 namespace {
@@ -13,6 +14,19 @@ using namespace test;
 
 testing::NetworkFaults bad_network() {
     return {.loss = 0.1, .duplicate = 0.05, .corrupt = 0.02, .late = 0.05, .jitter = 300us};
+}
+
+/// The supervisor holds triggers while the readout says that it is busy.
+void heed_the_readout(SimulatedPartition& p) {
+    for (auto& peer : p.peers) peer.busy = peer.kind == StationKind::readout;
+    p.supervisor->set_peers(p.peers, p.net.clock().now());
+}
+
+/// The readout says it; the latest change holds.
+void say_busy(SimulatedPartition& p, std::uint64_t change, wire::BusyCause cause) {
+    std::vector<std::byte> bytes;
+    encode(wire::ReadoutBusy{change, cause != wire::BusyCause::none, cause}, bytes);
+    ASSERT_TRUE(p.net.endpoint(readout_id).send_reliably(supervisor_id, wire::DataflowType::readout_busy, bytes));
 }
 
 TEST(Supervisor, EveryEventIsDecidedOnceAndInOrderOfItsIds) {
@@ -67,12 +81,12 @@ TEST(Supervisor, NeverMoreEventsAreInHandThanTheAssignerHasRoomFor) {
 }
 
 TEST(Supervisor, TicketsComeAtTheRateThatIsAskedFor) {
-    SimulatedPartition p(1, {}, {.rate = 1000, .lumi_block_length = 500ms}, 0);
+    SimulatedPartition p(1, {}, {.triggers = {.rate = 1000}, .lumi_block_length = 500ms}, 0);
     p.net.run_for(2s);
     EXPECT_NEAR(static_cast<double>(p.supervisor->counts().made), 2000, 40);
     EXPECT_EQ(p.assigner->accepted.at(1).lumi_block, LumiBlock{1});
     EXPECT_EQ(p.assigner->accepted.at(1900).lumi_block, LumiBlock{4});
-    p.supervisor->pause();
+    p.supervisor->pause(p.net.clock().now());
     p.net.run_for(50ms);
     const auto made = p.supervisor->counts().made;
     p.net.run_for(1s);
@@ -80,6 +94,93 @@ TEST(Supervisor, TicketsComeAtTheRateThatIsAskedFor) {
     p.supervisor->resume(p.net.clock().now());
     p.net.run_for(1s);
     EXPECT_NEAR(static_cast<double>(p.supervisor->counts().made - made), 1000, 20);
+}
+
+TEST(Supervisor, TriggersOfTheClockThatFindNoRoomAreDeadTimeByCause) {
+    const SupervisorOptions options{.triggers = {.kind = TriggerKind::periodic, .rate = 1000}};
+    SimulatedPartition p(1, {}, options, 0, 50);
+    p.net.run_for(1s);
+    EXPECT_EQ(p.supervisor->triggers().dead_time, 0U);
+    EXPECT_NEAR(p.supervisor->busy_times().dead.value(), 0, 0.02);  // before the DFM gave its first credit
+    p.assigner->frozen = true;
+    p.net.run_for(2s);
+    p.assigner->frozen = false;
+    p.net.run_for(1s);
+    const auto counts = p.supervisor->counts();
+    const auto triggers = p.supervisor->triggers();
+    EXPECT_NEAR(static_cast<double>(counts.made + triggers.dead_time), 4000, 2);
+    EXPECT_NEAR(static_cast<double>(triggers.dead_time), 1950, 5);  // 50 of them had credit
+    const auto busy = p.supervisor->busy_times();
+    EXPECT_NEAR(busy.running, 4, 0.01);
+    EXPECT_NEAR(busy.dead.value(), 1.95, 0.02);
+    EXPECT_NEAR(busy.by_cause.at("dfm"), 1.95, 0.02);
+    EXPECT_FALSE(busy.by_cause.contains("units"));
+    EXPECT_TRUE(p.supervisor->ledger().balances());
+}
+
+TEST(Supervisor, UnitsWithoutRoomAreACauseOfDeadTime) {
+    const SupervisorOptions options{.triggers = {.kind = TriggerKind::random, .rate = 1000}, .decision_timeout = 60s};
+    SimulatedPartition p(1, {}, options, 1);
+    p.unit[0]->hangs = true;
+    p.net.run_for(2s);
+    const auto busy = p.supervisor->busy_times();
+    EXPECT_NEAR(busy.by_cause.at("units"), 2, 0.1);
+    EXPECT_GT(p.supervisor->triggers().dead_time, 1700U);
+    EXPECT_EQ(p.supervisor->counts().made, 8U);
+}
+
+TEST(Supervisor, ABusyReadoutHoldsTriggersOfTheClockUntilItIsNotAnyMore) {
+    const SupervisorOptions options{.triggers = {.kind = TriggerKind::periodic, .rate = 1000}};
+    SimulatedPartition p(1, bad_network(), options, 1, 200);
+    heed_the_readout(p);
+    p.net.run_for(1s);
+    p.unit[0]->hangs = true;  // events are in hand
+    p.net.run_for(4ms);
+    say_busy(p, 2, wire::BusyCause::events);
+    say_busy(p, 1, wire::BusyCause::none);  // it was sent before, and comes later
+    p.net.run_for(100ms);
+    const auto made = p.supervisor->counts().made;
+    EXPECT_LT(made, 1100U);
+    p.net.run_for(1s);
+    EXPECT_EQ(p.supervisor->counts().made, made);
+    EXPECT_NEAR(p.supervisor->busy_times().by_cause.at("ros"), 1.1, 0.1);
+    p.unit[0]->hangs = false;
+    say_busy(p, 3, wire::BusyCause::none);
+    p.net.run_for(1s);
+    EXPECT_GT(p.supervisor->counts().made, made + 900);
+    EXPECT_NEAR(p.supervisor->busy_times().by_cause.at("ros"), 1.1, 0.1);
+}
+
+TEST(Supervisor, AReadoutThatWasBusyAndDiedOrFellSilentLeavesNoBusyBehind) {
+    for (const bool dies : {true, false}) {
+        const SupervisorOptions options{.triggers = {.kind = TriggerKind::periodic, .rate = 1000}};
+        SimulatedPartition p(1, {}, options, 1);
+        heed_the_readout(p);
+        p.net.run_for(100ms);
+        say_busy(p, 1, wire::BusyCause::memory);
+        p.net.run_for(500ms);
+        EXPECT_NEAR(p.supervisor->busy_times().by_cause.at("ros"), 0.5, 0.1);
+        if (dies) {
+            p.net.kill(readout_id);
+            p.net.restart(readout_id);
+        } else {
+            p.net.pause(readout_id);
+        }
+        p.net.run_for(3s);
+        const auto before = p.supervisor->busy_times().by_cause.at("ros");
+        p.net.run_for(2s);
+        EXPECT_DOUBLE_EQ(p.supervisor->busy_times().by_cause.at("ros"), before) << dies;
+    }
+}
+
+TEST(Supervisor, AReadoutThatIsFullOfFragmentsWithoutATriggerDoesNotStopTheRun) {
+    const SupervisorOptions options{.triggers = {.kind = TriggerKind::periodic, .rate = 100}};
+    SimulatedPartition p(1, {}, options, 1);
+    heed_the_readout(p);
+    p.net.run_for(10ms);
+    say_busy(p, 1, wire::BusyCause::events);
+    p.net.run_for(5s);
+    EXPECT_GT(p.supervisor->counts().made, 100U);  // one after the other, as each is done with
 }
 
 TEST(Supervisor, TheHeadersOfRecordedEventsAreUsedInTurn) {
@@ -120,7 +221,7 @@ TEST(Supervisor, EventsOfAUnitThatDiesAreGivenToAnotherForAnySeed) {
 }
 
 TEST(Supervisor, EventsOfASilentUnitAreAcceptedByForceAndItWorksAgainWhenItIsBack) {
-    SimulatedPartition p(3, {}, {.events = 0, .rate = 2000, .decision_timeout = 60s}, 2);
+    SimulatedPartition p(3, {}, {.events = 0, .triggers = {.rate = 2000}, .decision_timeout = 60s}, 2);
     p.net.run_for(100ms);
     p.net.pause(unit_id);
     p.net.run_for(4s);
@@ -208,7 +309,7 @@ TEST(Supervisor, AnEventAcceptedWithoutAJudgementHasAnEmptyResult) {
         SimulatedPartition p(1, {}, {.events = 0, .decision_timeout = 60s}, 1, 200, unit, true);  // the end of the run
         p.unit[0]->hangs = true;
         p.net.run_for(50ms);
-        p.supervisor->stop();
+        p.supervisor->stop(p.net.clock().now());
         p.supervisor->force_all(p.net.clock().now());
         p.net.run_for(50ms);
         EXPECT_EQ(p.assigner->accepted.size(), 8U);
@@ -279,6 +380,54 @@ TEST(Supervisor, TheSameSeedDrawsTheSameRegions) {
         EXPECT_EQ(regions.size(), 3U);
         EXPECT_EQ(std::set<SourceId>(regions.begin(), regions.end()).size(), 3U);
     }
+}
+
+/// Every id but 4 to 6 and 10.
+class SkippingTriggers final : public TriggerSource {
+public:
+    void start_run(SteadyTime) override { next_ = 1; }
+    void resume(SteadyTime) override {}
+    void collect(SteadyTime, std::size_t room) override {
+        for (; room > 0 && next_ <= 20; --room) {
+            if (next_ == 4) skipped_.push_back({Level1Id{4}, 3}), next_ = 7;
+            if (next_ == 10) skipped_.push_back({Level1Id{10}, 1}), next_ = 11;
+            ready_.push_back(next_++);
+        }
+    }
+    std::vector<SkippedIds> take_skipped() override { return std::exchange(skipped_, {}); }
+    bool due(SteadyTime) override { return !ready_.empty(); }
+    wire::EventTicket take(SteadyTime) override {
+        wire::EventTicket ticket;
+        ticket.level1_id = Level1Id{ready_.front()};
+        ready_.pop_front();
+        return ticket;
+    }
+    std::optional<SteadyTime> next() const override { return std::nullopt; }
+    bool has_times() const override { return true; }
+    bool obeys_readouts() const override { return ready_.empty(); }
+    TriggerCounts counts() const override { return {.received = 16, .taken = 16, .lost = 4}; }
+
+private:
+    std::uint32_t next_ = 1;
+    std::deque<std::uint32_t> ready_;
+    std::vector<SkippedIds> skipped_;
+};
+
+TEST(Supervisor, IdsWithoutATriggerAreClearedAndAreNoEvents) {
+    SkippingTriggers triggers;
+    SimulatedPartition p(1, bad_network(), {.events = 16}, 2, 200, {.workers = 4, .depth = 2}, false, &triggers);
+    ASSERT_TRUE(p.net.run_until([&] { return p.finished(); }, 60s));
+    EXPECT_EQ(p.assigner->level1.size(), 20U);
+    for (const auto id : {4U, 5U, 6U, 10U}) EXPECT_TRUE(p.assigner->rejected.contains(id)) << id;
+    const auto counts = p.supervisor->counts();
+    EXPECT_EQ(counts.made, 16U);
+    EXPECT_EQ(counts.skipped, 4U);
+    EXPECT_EQ(counts.accepted + counts.rejected, 16U);
+    EXPECT_TRUE(p.supervisor->ledger().balances());
+    p.net.kill(assigner_id);  // the next one has to know of them, too
+    p.net.restart(assigner_id);
+    ASSERT_TRUE(p.net.run_until([&] { return p.assigner->rejected.contains(5) && p.finished(); }, 60s));
+    EXPECT_EQ(p.supervisor->counts().skipped, 4U);
 }
 
 TEST(Supervisor, BytesThatAreNoMessageAreCountedAndHarmNothing) {

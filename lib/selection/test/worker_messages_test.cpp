@@ -84,11 +84,11 @@ TEST(WorkerMessages, ADecisionComesBackAsItWasMade) {
     std::vector<std::byte> answer;
     const auto decision = sample_decision();
     write_decision(decision, answer);
-    const auto head = read_answer_head(ConstData(answer).first(answer_head));
+    const auto head = plugin::read_message_head(ConstData(answer).first(plugin::message_head), answer_limits);
     ASSERT_TRUE(head.has_value());
-    EXPECT_EQ(head->kind, AnswerKind::decision);
-    ASSERT_EQ(head->size, answer.size() - answer_head);
-    const auto read = read_decision(ConstData(answer).subspan(answer_head));
+    EXPECT_EQ(head->kind, static_cast<std::uint32_t>(AnswerKind::decision));
+    ASSERT_EQ(head->size, answer.size() - plugin::message_head);
+    const auto read = read_decision(ConstData(answer).subspan(plugin::message_head));
     ASSERT_TRUE(read.has_value()) << read.error().context;
     EXPECT_TRUE(read->accepted);
     EXPECT_EQ(read->tags, decision.tags);
@@ -99,19 +99,56 @@ TEST(WorkerMessages, ADecisionComesBackAsItWasMade) {
 TEST(WorkerMessages, ADecisionCutAtAnyByteIsAnError) {
     std::vector<std::byte> answer;
     write_decision(sample_decision(), answer);
-    const auto body = ConstData(answer).subspan(answer_head);
+    const auto body = ConstData(answer).subspan(plugin::message_head);
     for (std::size_t size = 0; size < body.size(); ++size)
         EXPECT_FALSE(read_decision(body.first(size)).has_value()) << size;
 }
 
-TEST(WorkerMessages, AnAnswerThatPromisesTooMuchIsRefusedBeforeItIsRead) {
+TEST(WorkerMessages, RequestedFragmentsComeOutAsTheyWentIn) {
+    const test::SampleEvent sample;
+    std::vector<std::byte> block(shared_fragments_size(sample.fragments));
+    write_fragments(sample.fragments, block);
+    const auto read = read_fragments(block);
+    ASSERT_TRUE(read.has_value()) << read.error().context;
+    ASSERT_EQ(read->size(), 3U);
+    for (std::size_t i = 0; i < 3; ++i) {
+        EXPECT_EQ((*read)[i].source, sample.fragments[i].source);
+        EXPECT_EQ((*read)[i].state, sample.fragments[i].state);
+        EXPECT_TRUE(std::ranges::equal((*read)[i].bytes, sample.fragments[i].bytes));
+    }
+    for (std::size_t size = 0; size < block.size(); ++size) EXPECT_FALSE(read_fragments(ConstData(block).first(size)));
+    for (std::size_t at = 0; at < block.size(); ++at) {
+        for (const auto bits : {std::byte{0x01}, std::byte{0x80}, std::byte{0xff}}) {
+            auto damaged = block;
+            damaged[at] ^= bits;
+            const auto fragments = read_fragments(damaged);
+            if (!fragments) continue;
+            for (const auto& fragment : *fragments) {
+                EXPECT_GE(fragment.bytes.data(), damaged.data());
+                EXPECT_LE(fragment.bytes.data() + fragment.bytes.size(), damaged.data() + damaged.size());
+            }
+        }
+    }
+    block[4] = std::byte{1};  // the version
+    EXPECT_EQ(read_fragments(block).error().code, Errc::corrupt);
+}
+
+TEST(WorkerMessages, ARequestIsAListOfSourcesWithinTheLimit) {
+    std::vector<SourceId> sources;
+    for (std::uint32_t i = 0; i < FragmentRequests::sources_max; ++i) sources.push_back(SourceId{i});
     std::vector<std::byte> answer;
-    write_answer(AnswerKind::failed, "why", answer);
-    EXPECT_TRUE(read_answer_head(ConstData(answer).first(answer_head)).has_value());
-    answer[11] = std::byte{0x7f};  // the size
-    EXPECT_EQ(read_answer_head(ConstData(answer).first(answer_head)).error().code, Errc::limit);
-    answer[4] = std::byte{9};  // the kind
-    EXPECT_EQ(read_answer_head(ConstData(answer).first(answer_head)).error().code, Errc::corrupt);
+    write_request(sources, answer);
+    const auto head = plugin::read_message_head(ConstData(answer).first(plugin::message_head), answer_limits);
+    ASSERT_TRUE(head.has_value());
+    EXPECT_EQ(head->kind, static_cast<std::uint32_t>(AnswerKind::request));
+    const auto body = ConstData(answer).subspan(plugin::message_head);
+    const auto read = read_request(body);
+    ASSERT_TRUE(read.has_value()) << read.error().context;
+    EXPECT_EQ(*read, sources);
+    EXPECT_TRUE(read_request({}).value().empty());
+    EXPECT_EQ(read_request(body.first(7)).error().code, Errc::truncated);
+    answer.resize(answer.size() + 4);
+    EXPECT_EQ(read_request(ConstData(answer).subspan(plugin::message_head)).error().code, Errc::limit);
 }
 
 }  // namespace

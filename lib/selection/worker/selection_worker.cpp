@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // weir-selection-worker FILE.so: runs a C++ selection in a process of its own, for `workers_are = "processes"`. Started
 // by a station with a socket (3) and shared memory (4); src/workers/worker_messages.hpp describes their contents.
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "weir/base/endian.hpp"
+#include "weir/plugin/worker_end.hpp"
 #include "workers/plugin_library.hpp"
+#include "workers/requested_fragments.hpp"
 #include "workers/worker_messages.hpp"
 
 namespace {
@@ -21,65 +19,63 @@ namespace {
 using namespace weir;
 using namespace weir::selection;
 
-constexpr int the_socket = 3, the_memory = 4;
-
-bool send_all(ConstData data) {
-    while (!data.empty()) {
-        const auto sent = ::send(the_socket, data.data(), data.size(), MSG_NOSIGNAL);
-        if (sent < 0 && errno == EINTR) continue;
-        if (sent <= 0) return false;
-        data = data.subspan(static_cast<std::size_t>(sent));
-    }
-    return true;
-}
-
-class SharedMemory {
+/// The station answers a request through shared memory.
+class StationRequests final : public FragmentRequests {
 public:
-    /// Nothing when the memory has no such bytes.
-    ConstData first(std::size_t size) {
-        struct stat status{};
-        if (size > mapped_ && ::fstat(the_memory, &status) == 0) {
-            if (map_ != nullptr) ::munmap(map_, mapped_);
-            mapped_ = static_cast<std::size_t>(status.st_size);
-            map_ = ::mmap(nullptr, mapped_, PROT_READ, MAP_SHARED, the_memory, 0);
-            if (map_ == MAP_FAILED) map_ = nullptr;
-        }
-        if (map_ == nullptr || size > mapped_) return {};
-        return ConstData(static_cast<const std::byte*>(map_), size);
+    explicit StationRequests(plugin::SharedMemory& memory) : memory_(memory) {}
+    ~StationRequests() = default;
+
+    std::span<const Fragment> request(std::span<const SourceId> sources) override {
+        std::vector<std::byte> out;
+        write_request(sources, out);
+        std::byte words[16];
+        if (!plugin::send_to_station(out)) ::_exit(0);
+        if (!plugin::receive_from_station(words)) ::_exit(0);
+        const auto position = load_little<std::uint64_t>(words);
+        const auto size = load_little<std::uint64_t>(words, 8);
+        const auto memory = memory_.first(position + size);
+        if (memory.size() != position + size || position > memory.size()) ::_exit(1);
+        auto fragments = read_fragments(memory.subspan(position));
+        if (!fragments) ::_exit(1);
+        fragments_ = std::move(*fragments);
+        return fragments_;
     }
+    const Fragment* find(SourceId) const noexcept override { return nullptr; }
 
 private:
-    void* map_ = nullptr;
-    std::size_t mapped_ = 0;
+    plugin::SharedMemory& memory_;
+    std::vector<Fragment> fragments_;
 };
 
 int serve(SelectFunction* function) {
     std::vector<std::byte> out;
     write_answer(AnswerKind::ready, "", out);
-    if (!send_all(out)) return 1;
-    SharedMemory memory;
+    if (!plugin::send_to_station(out)) return 1;
+    plugin::SharedMemory memory;
     EventParts parts;
     while (true) {
         std::byte words[8];
-        const auto got = ::recv(the_socket, words, sizeof words, MSG_WAITALL);
-        if (got == 0) return 0;  // the station has ended
-        if (got != sizeof words) return 1;
+        if (!plugin::receive_from_station(words)) return 0;  // the station has ended
         out.clear();
-        const auto event = read_event(memory.first(load_little<std::uint64_t>(words)), parts);
+        memory.release_earlier();
+        auto event = read_event(memory.first(load_little<std::uint64_t>(words)), parts);
         if (!event) return 1;
-        if (const auto decision = call_selection(function, *event)) {
+        StationRequests station(memory);
+        event->requests = &station;
+        RequestedFragments requested(*event);
+        if (const auto decision = call_selection(function, requested)) {
             write_decision(*decision, out);
         } else {
             write_answer(AnswerKind::failed, decision.error().context, out);
         }
-        if (!send_all(out)) return 0;
+        if (!plugin::send_to_station(out)) return 0;
     }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // never left behind, even inside an endless loop
+    plugin::die_with_the_station();
     if (argc != 2) {
         std::fputs("weir-selection-worker is started by weir select and weir filter\n", stderr);
         return 2;
@@ -88,7 +84,7 @@ int main(int argc, char** argv) {
     if (!function) {
         std::vector<std::byte> out;
         write_answer(AnswerKind::failed, function.error().context, out);
-        static_cast<void>(send_all(out));
+        static_cast<void>(plugin::send_to_station(out));
         return 1;
     }
     return serve(*function);

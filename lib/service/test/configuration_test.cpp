@@ -6,6 +6,8 @@
 
 #include <fstream>
 
+#include "weir/service/configuration_sections.hpp"
+
 namespace weir::service {
 namespace {
 
@@ -244,6 +246,32 @@ TEST(ConfigurationOfAStation, ReadsItsOwnSectionAndLeavesTheOthersToThem) {
               "p.toml:2: unknown key \"handelrs\" in [readout.ros-1]; did you mean \"handlers\"?");
     EXPECT_EQ(why("[reedout.x]\na = 1\n"), "p.toml:1: unknown section [reedout]; did you mean \"readout\"?");
     EXPECT_EQ(why("[readout]\na = 1\n"), "p.toml:2: unknown key \"a\" in [readout]");
+}
+
+TEST(Settings, ATextThatMayBeANumberTakesBoth) {
+    std::string limit = "0.1%";
+    Settings settings;
+    settings.add("run", "limit", limit, "a share or a number").or_number();
+    ASSERT_TRUE(settings.read_text("[run]\nlimit = 17\n", "p.toml"));
+    EXPECT_EQ(limit, "17");
+    ASSERT_TRUE(settings.read_text("[run]\nlimit = \"2%\"\n", "p.toml"));
+    EXPECT_EQ(limit, "2%");
+    EXPECT_FALSE(settings.read_text("[run]\nlimit = true\n", "p.toml"));
+}
+
+TEST(ListValues, HasEveryKeyWithItsSectionInTheOrderOfTheirNames) {
+    const auto values = list_values(
+        "[run]\nb = true\na = \"x\"\n[build.sfi-1]\n[build.sfi-2]\nn = 7\n[data]\n"
+        "sources = [\"0x1\", \"0x2\"]\nreal = 1.5\n",
+        "p.toml");
+    ASSERT_TRUE(values);
+    std::vector<std::string> keys;
+    for (const auto& value : *values) keys.push_back(value.section + " " + value.key);
+    EXPECT_THAT(keys, testing::ElementsAre("build.sfi-2 n", "data sources", "run a", "run b")) << "no key has a real";
+    EXPECT_EQ(values->at(0).value, SettingValue{std::int64_t{7}});
+    EXPECT_EQ(values->at(1).value, (SettingValue{std::vector<std::string>{"0x1", "0x2"}}));
+    EXPECT_EQ(values->at(3).value, SettingValue{true});
+    EXPECT_EQ(list_values("[run", "p.toml").error().code, Errc::usage);
 }
 
 }  // namespace

@@ -38,10 +38,13 @@ TEST(ControlMessages, EveryRequestIsReadBack) {
         if (transition == Transition::start) {
             request.run = RunNumber{91668};
             request.again = true;
+            request.masks = {{SourceId{0x420000}, true, std::nullopt}};
         }
         if (transition == Transition::connect) {
             request.peers = {sample_peer(), sample_peer()};
             request.peers.back().tcp = true;
+            request.peers.back().busy = true;
+            request.peers.front().first = SourceId{0x420001};
         }
         EXPECT_EQ(parse_station_request(to_json(request)).value(), request) << name(transition);
     }
@@ -49,6 +52,18 @@ TEST(ControlMessages, EveryRequestIsReadBack) {
         const StationRequest request{.kind = kind, .peers = {sample_peer()}};
         EXPECT_EQ(parse_station_request(to_json(request)).value(), request);
     }
+    const StationRequest mask{
+        .kind = StationRequestKind::mask,
+        .masks = {{SourceId{0x420000}, true, Level1Id{7}}, {SourceId{0x420000}, false, Level1Id{0xffff'ffff}}}};
+    EXPECT_EQ(parse_station_request(to_json(mask)).value(), mask);
+}
+
+TEST(ControlMessages, AMaskThatIsNoneIsRefused) {
+    for (const auto* mask :
+         {"7", "{}", R"({"source":"0x7"})", R"({"source":"x","masked":true})", R"({"source":"0x7","masked":1})",
+          R"({"source":"0x7","masked":true,"from":4294967296})", R"({"source":"0x7","masked":true,"form":3})"})
+        EXPECT_NE(refusal(std::string(R"({"name":"mask","masks":[)") + mask + "]}"), "") << mask;
+    EXPECT_THAT(refusal(R"({"name":"stop","masks":[]})"), HasSubstr("masks"));
 }
 
 TEST(ControlMessages, WhatIsWrongInARequestIsSaidInOneLine) {
@@ -87,7 +102,19 @@ TEST(ControlMessages, AReportIsReadBack) {
     report.status = {
         .ledger = {.what = "requests", .received = 10, .stored = 8, .rejected = {{"late", 1}}, .in_hand = 1},
         .finished = true,
-        .counters = {{"re_asked", 2.5}}};
+        .counters = {{"re_asked", 2.5}},
+        .sources = {{.source = SourceId{0x7c0000},
+                     .outside = true,
+                     .arrived = 9,
+                     .bytes = 900,
+                     .late = 1,
+                     .lost = 2,
+                     .duplicated = 3,
+                     .disordered = 6,
+                     .jumps = 7,
+                     .refused = 4,
+                     .last_seen = WallTime(std::chrono::seconds(1'790'000'000))},
+                    {.source = SourceId{0xa80010}, .expected = 82, .missing = 81, .masked = 5}}};
     report.alarms = {{"gap", "text", "error", 2, "Marie"}, {"full", "other", "warning", 1, std::nullopt}};
     report.self = sample_peer();
     const auto back = parse_station_report(to_json(report));
@@ -96,7 +123,18 @@ TEST(ControlMessages, AReportIsReadBack) {
     EXPECT_EQ(back->run, report.run);
     EXPECT_EQ(back->self, report.self);
     EXPECT_TRUE(back->status.ledger.balances());
+    EXPECT_EQ(back->status.sources, report.status.sources);
     EXPECT_EQ(to_json(parse_station_report(to_json(StationReport{})).value()), to_json(StationReport{}));
+}
+
+TEST(ControlMessages, AReportWithAnImpossibleSourceIsRefused) {
+    const auto with = [](const std::string& source) {
+        return parse_station_report(R"({"station":"a","kind":"build","state":"running","sources":[)" + source + "]}");
+    };
+    EXPECT_EQ(with(R"({"source":"0x7"})").value().status.sources, (std::vector<SourceStatus>{{.source = SourceId{7}}}));
+    for (const auto* source : {"7", "{}", R"({"source":"x"})", R"({"source":"0x7","arrived":-1})",
+                               R"({"source":"0x7","last_seen":1e300})", R"({"source":"0x7","last_seen":-1})"})
+        EXPECT_FALSE(with(source)) << source;
 }
 
 }  // namespace

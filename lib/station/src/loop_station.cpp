@@ -25,7 +25,8 @@ Peer LoopStation::self() const {
             .dataflow = loop_ ? loop_->address() : "",
             .events = {},
             .sources = {},
-            .tcp = options_.loop.link == messaging::LinkKind::tcp};
+            .tcp = options_.loop.link == messaging::LinkKind::tcp,
+            .first = options_.first};
 }
 
 std::vector<Peer> LoopStation::spoken_with(const std::vector<Peer>& peers) const {
@@ -96,6 +97,12 @@ Result<> LoopStation::unconfigure() {
 Result<> LoopStation::change_peers(const std::vector<Peer>& peers) {
     Result<> taken;
     WEIR_TRY(loop_->change_peers(spoken_with(peers), [&] { taken = logic_->set_peers(peers, clock_.now()); }));
+    return taken;
+}
+
+Result<> LoopStation::set_masks(const std::vector<service::SourceMask>& masks) {
+    Result<> taken;
+    loop_->in_loop([&] { taken = logic_->set_masks(masks); });
     return taken;
 }
 

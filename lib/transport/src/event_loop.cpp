@@ -2,6 +2,7 @@
 #include "weir/transport/event_loop.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -86,6 +87,14 @@ std::span<const EventLoop::Ready> EventLoop::wait(std::optional<SteadyTime> dead
                           .gone = (event.events & (EPOLLHUP | EPOLLERR)) != 0});
     }
     return ready_;
+}
+
+void EventLoop::pause(std::chrono::nanoseconds time) const noexcept {
+    const ScopedWait wait(WaitCause::network);
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time);
+    const timespec at_most{seconds.count(), (time - seconds).count()};
+    pollfd woken{wake_.fd(), POLLIN, 0};
+    static_cast<void>(::ppoll(&woken, 1, &at_most, nullptr));
 }
 
 void EventLoop::wake() const noexcept {

@@ -74,6 +74,20 @@ TEST(EventLoop, IsWokenFromAnotherThreadAndOnceForManyWakes) {
     EXPECT_GE(now() - before, 5ms);
 }
 
+TEST(EventLoop, APauseLastsWhateverIsReadyButAWakeUpEndsIt) {
+    auto loop = EventLoop::create().value();
+    const auto begin = now();
+    loop.pause(200us);
+    EXPECT_GE(now() - begin, 200us);
+    std::jthread wakes([&loop] {
+        std::this_thread::sleep_for(5ms);
+        loop.wake();
+    });
+    loop.pause(1h);
+    EXPECT_TRUE(loop.wait(std::nullopt, now()).empty()) << "the same wake-up ends the next wait";
+    EXPECT_LT(now() - begin, 10s);
+}
+
 TEST(EventLoop, ADeadlineInThePastDoesNotWait) {
     auto loop = EventLoop::create().value();
     EXPECT_TRUE(loop.wait(now() - 1h, now()).empty());

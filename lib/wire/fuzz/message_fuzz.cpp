@@ -62,13 +62,14 @@ void check_assembler(ConstData input, std::size_t piece) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size == 0) return 0;
     const auto bytes = std::as_bytes(std::span(data, size)).subspan(1);
-    switch (data[0] % 9) {
+    switch (data[0] % 10) {
         case 0: check_round_trip(bytes, decode_hello); break;
         case 1: check_round_trip(bytes, decode_welcome); break;
         case 2: check_round_trip(bytes, [](ConstData meta) { return decode_event(meta, flag_sent_elsewhere); }); break;
         case 3: check_round_trip(bytes, decode_ack); break;
         case 4: check_round_trip(bytes, decode_reject); break;
         case 5: check_round_trip(bytes, decode_bye); break;
+        case 7: check_round_trip(bytes, decode_refused); break;
         case 6: {
             const auto set = parse_sequence_set(as_text(bytes), 100);
             if (set) require(parse_sequence_set(to_string(*set)).value() == *set);

@@ -70,9 +70,8 @@ Result<Hello> decode_hello(ConstData meta) {
     hello.oldest_held = Sequence{in.take<std::uint64_t>()};
     const auto sender = as_text(in.take_bytes(name_size));
     if (!in.ok()) return too_short("HELLO", meta);
-    hello.any_run = hello.protocol >= 2 && (flags & hello_any_run) != 0;
+    hello.any_run = (flags & hello_any_run) != 0;
     if (hello.any_run) hello.session.run = RunNumber{};
-    if (hello.protocol == 0) return fail(Errc::corrupt, "HELLO has protocol version 0; there is none");
     if (!valid_sender_name(sender))
         return fail(Errc::corrupt,
                     fmt::format("HELLO has a sender name of {} bytes that is not 1 to {} letters, digits "
@@ -98,23 +97,23 @@ Result<Welcome> decode_welcome(ConstData meta) {
     const auto cumulative = check_cumulative(in.take<std::uint64_t>());
     if (!in.ok()) return too_short("WELCOME", meta);
     if (!cumulative) return std::unexpected(cumulative.error());
-    if (welcome.protocol == 0) return fail(Errc::corrupt, "WELCOME has protocol version 0; there is none");
+    if (welcome.protocol < protocol_version_min)
+        return fail(Errc::unsupported,
+                    fmt::format("WELCOME has protocol version {}; {} is the lowest that is understood",
+                                welcome.protocol, protocol_version_min));
     const auto ranges = WEIR_TRY(take_ranges(in, count, *cumulative));
-    if (welcome.protocol >= 2) {
-        welcome.run = RunNumber{in.take<std::uint32_t>()};
-        welcome.heartbeat_ms = in.take<std::uint32_t>();
-        welcome.instance = in.take<std::uint64_t>();
-        const auto name_size = in.take<std::uint16_t>();
-        in.take<std::uint16_t>();
-        const auto recorder = as_text(in.take_bytes(name_size));
-        if (!in.ok()) return too_short("WELCOME", meta);
-        if (!recorder.empty() && !valid_sender_name(recorder))
-            return fail(Errc::corrupt,
-                        fmt::format("WELCOME has a recorder's name of {} bytes that is not 1 to {} letters, "
-                                    "digits and -_.:",
-                                    recorder.size(), sender_name_size_max));
-        welcome.recorder = recorder;
-    }
+    welcome.run = RunNumber{in.take<std::uint32_t>()};
+    welcome.heartbeat_ms = in.take<std::uint32_t>();
+    welcome.instance = in.take<std::uint64_t>();
+    const auto name_size = in.take<std::uint16_t>();
+    in.take<std::uint16_t>();
+    const auto recorder = as_text(in.take_bytes(name_size));
+    if (!in.ok()) return too_short("WELCOME", meta);
+    if (!recorder.empty() && !valid_sender_name(recorder))
+        return fail(Errc::corrupt, fmt::format("WELCOME has a recorder's name of {} bytes that is not 1 to {} letters, "
+                                               "digits and -_.:",
+                                               recorder.size(), sender_name_size_max));
+    welcome.recorder = recorder;
     if (*cumulative != Sequence{0}) welcome.durable.insert({Sequence{1}, *cumulative});
     for (const auto& range : ranges) welcome.durable.insert(range);
     return welcome;
@@ -215,6 +214,28 @@ Result<Reject> decode_reject(ConstData meta) {
         return fail(Errc::corrupt, fmt::format("REJECT: {} is no sequence", number(reject.sequence)));
     reject.text = std::move(text);
     return reject;
+}
+
+Result<Refused> decode_refused(ConstData meta) {
+    FieldReader in(meta);
+    Refused refused;
+    refused.sequence = Sequence{in.take<std::uint64_t>()};
+    const std::size_t count = in.take<std::uint32_t>();
+    in.take<std::uint32_t>();
+    if (count > refusals_max)
+        return fail(Errc::corrupt, fmt::format("REFUSED names {} records, {} is the most", count, refusals_max));
+    const auto records = in.take_bytes(count * 8);
+    if (!in.ok()) return too_short("REFUSED", meta);
+    if (!valid(refused.sequence))
+        return fail(Errc::corrupt, fmt::format("REFUSED: {} is no sequence", number(refused.sequence)));
+    refused.records.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto record = load_little<std::uint32_t>(records, 8 * i);
+        if (i > 0 && record <= refused.records.back().record)
+            return fail(Errc::corrupt, "REFUSED: its records are not in ascending order");
+        refused.records.push_back({record, static_cast<RefuseReason>(load_little<std::uint16_t>(records, 8 * i + 4))});
+    }
+    return refused;
 }
 
 Result<Bye> decode_bye(ConstData meta) {

@@ -87,15 +87,13 @@ void encode(const Welcome& message, std::vector<std::byte>& target) {
     out.put(message.event_size_max);
     out.put(number(message.durable.cumulative()));
     out.put(ranges);
-    if (message.protocol >= 2) {
-        const std::string_view name = valid_sender_name(message.recorder) ? std::string_view(message.recorder) : "";
-        out.put(number(message.run));
-        out.put(message.heartbeat_ms);
-        out.put(message.instance);
-        out.put(static_cast<std::uint16_t>(name.size()));
-        out.put(std::uint16_t{0});
-        out.put(name);
-    }
+    const std::string_view name = valid_sender_name(message.recorder) ? std::string_view(message.recorder) : "";
+    out.put(number(message.run));
+    out.put(message.heartbeat_ms);
+    out.put(message.instance);
+    out.put(static_cast<std::uint16_t>(name.size()));
+    out.put(std::uint16_t{0});
+    out.put(name);
     out.finish(MessageType::welcome);
 }
 
@@ -123,6 +121,20 @@ void encode(const Bye& message, std::vector<std::byte>& target) {
     out.put(static_cast<std::uint16_t>(message.reason));
     put_text(out, message.text);
     out.finish(MessageType::bye);
+}
+
+void encode(const Refused& message, std::vector<std::byte>& target) {
+    WEIR_ASSERT(message.records.size() <= refusals_max);
+    MessageWriter out(target);
+    out.put(number(message.sequence));
+    out.put(static_cast<std::uint32_t>(message.records.size()));
+    out.put(std::uint32_t{0});
+    for (const auto& [record, reason] : message.records) {
+        out.put(record);
+        out.put(static_cast<std::uint16_t>(reason));
+        out.put(std::uint16_t{0});
+    }
+    out.finish(MessageType::refused);
 }
 
 void encode_alive(std::vector<std::byte>& target) { MessageWriter(target).finish(MessageType::alive, flag_optional); }

@@ -15,6 +15,8 @@ const char* name(EventFormat format) noexcept {
         case EventFormat::event_5_0: return "event-5.0";
         case EventFormat::event_3_0: return "event-3.0";
         case EventFormat::opaque: return "opaque";
+        case EventFormat::fragments: return "fragments";
+        case EventFormat::triggers: return "triggers";
     }
     return "unknown";
 }
@@ -27,7 +29,7 @@ std::optional<EventFormat> parse_event_format(std::string_view text) noexcept {
 }
 
 std::optional<EventFormat> event_format_from(std::uint8_t number) noexcept {
-    if (number < 1 || number > 3) return std::nullopt;
+    if (number < 1 || number > 5) return std::nullopt;
     return static_cast<EventFormat>(number);
 }
 
@@ -48,6 +50,26 @@ const char* name(RejectReason reason) noexcept {
         case RejectReason::cannot_cut: return "cannot_cut";
         case RejectReason::other: return "other";
         case RejectReason::not_selected: return "not_selected";
+    }
+    return "unknown";
+}
+
+const char* name(RefuseReason reason) noexcept {
+    switch (reason) {
+        case RefuseReason::malformed: return "malformed";
+        case RefuseReason::unknown_source: return "unknown_source";
+        case RefuseReason::duplicate: return "duplicate";
+        case RefuseReason::late: return "late";
+        case RefuseReason::level1_mismatch: return "level1_mismatch";
+        case RefuseReason::too_large: return "too_large";
+        case RefuseReason::no_level1_id: return "no_level1_id";
+        case RefuseReason::no_time: return "no_time";
+        case RefuseReason::masked: return "masked";
+        case RefuseReason::out_of_order: return "out_of_order";
+        case RefuseReason::stopping: return "stopping";
+        case RefuseReason::full: return "full";
+        case RefuseReason::too_far_ahead: return "too_far_ahead";
+        case RefuseReason::other: return "other";
     }
     return "unknown";
 }

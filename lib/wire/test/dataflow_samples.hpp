@@ -53,6 +53,14 @@ inline Level2Result level2_result() {
 inline Accept accept() { return {.accepted = {ticket(), ticket()}, .rejected = {Level1Id{1}, Level1Id{2}}}; }
 inline AcceptCredit accept_credit() { return {.credit = 1000}; }
 
+inline FragmentSeen fragment_seen() {
+    return {.first = 10,
+            .source = SourceId{0x420001},
+            .fragments = {{.level1_id = Level1Id{0x01000002}, .time_ns = 1'700'000'000'000'000'025},
+                          {.level1_id = Level1Id{0x01000003}}}};
+}
+inline ReadoutBusy readout_busy() { return {.change = 3, .busy = true, .cause = BusyCause::memory}; }
+
 template <class Message>
 std::vector<std::byte> encoded(const Message& message) {
     std::vector<std::byte> bytes;

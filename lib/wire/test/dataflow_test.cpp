@@ -68,6 +68,10 @@ TEST(Dataflow, IsEncodedAsTheFormatDescriptionShows) {
     EXPECT_EQ(encoded(sample::level2_result()),
               from_hex("07 00 00 00 00 00 00 00 02 00 00 01 05 00 00 00 2a 2a 2a 2a 2a"));
     EXPECT_EQ(encoded(sample::accept_credit()), from_hex("e8 03 00 00 00 00 00 00"));
+    EXPECT_EQ(encoded(sample::fragment_seen()), from_hex("0a 00 00 00 00 00 00 00 01 00 42 00 02 00 00 00 "
+                                                         "02 00 00 01 01 00 00 00 19 00 2a 36 fe 9c 97 17 "
+                                                         "03 00 00 01 00 00 00 00 00 00 00 00 00 00 00 00"));
+    EXPECT_EQ(encoded(sample::readout_busy()), from_hex("03 00 00 00 00 00 00 00 01 00 00 00 02 00 00 00"));
 }
 
 TEST(Dataflow, MessagesComeBackAsTheyWereWritten) {
@@ -86,6 +90,22 @@ TEST(Dataflow, MessagesComeBackAsTheyWereWritten) {
     Level2Result result;
     ASSERT_TRUE(decode(sample::encoded(sample::level2_result()), result).has_value());
     EXPECT_EQ(result, sample::level2_result());
+    FragmentSeen seen;
+    ASSERT_TRUE(decode(sample::encoded(sample::fragment_seen()), seen).has_value());
+    EXPECT_EQ(seen, sample::fragment_seen());
+    ReadoutBusy busy;
+    ASSERT_TRUE(decode(sample::encoded(sample::readout_busy()), busy).has_value());
+    EXPECT_EQ(busy, sample::readout_busy());
+}
+
+TEST(Dataflow, AReadoutIsBusyForAReasonOrNotAtAll) {
+    for (const auto& [busy, cause] : {std::pair{2, 1}, {1, 0}, {0, 1}, {1, 3}}) {
+        auto bytes = sample::encoded(sample::readout_busy());
+        store_little(bytes, 8, static_cast<std::uint32_t>(busy));
+        store_little(bytes, 12, static_cast<std::uint32_t>(cause));
+        ReadoutBusy back;
+        EXPECT_EQ(decode(bytes, back).error().code, Errc::corrupt) << busy << ", " << cause;
+    }
 }
 
 TEST(Dataflow, DataIsAHeadAndExactlyTheBytesThatItAnnounces) {
@@ -105,18 +125,6 @@ TEST(Dataflow, DataIsAHeadAndExactlyTheBytesThatItAnnounces) {
     EXPECT_EQ(decode(bytes, view).error().code, Errc::corrupt);
 }
 
-TEST(Dataflow, InputOfAReadoutIsOneWholeFragment) {
-    const ReadoutInput input{.level1_id = Level1Id{2}, .source = SourceId{0x420001}, .fragment = as_data("fragment")};
-    const auto bytes = sample::encoded(input);
-    ReadoutInput back;
-    ASSERT_TRUE(decode(bytes, back).has_value());
-    EXPECT_EQ(back.level1_id, input.level1_id);
-    EXPECT_EQ(back.source, input.source);
-    EXPECT_EQ(as_text(back.fragment), "fragment");
-    for (std::size_t size = 0; size < bytes.size(); ++size)
-        EXPECT_EQ(decode_copy(ConstData(bytes).first(size), back).error().code, Errc::truncated);
-}
-
 TEST(Dataflow, AMessageCutShortAnywhereIsTruncatedAndNeverMisread) {
     expect_truncations_to_fail(sample::data_request());
     expect_truncations_to_fail(sample::clear());
@@ -127,6 +135,8 @@ TEST(Dataflow, AMessageCutShortAnywhereIsTruncatedAndNeverMisread) {
     expect_truncations_to_fail(sample::level2_result());
     expect_truncations_to_fail(sample::accept());
     expect_truncations_to_fail(sample::accept_credit());
+    expect_truncations_to_fail(sample::readout_busy());
+    expect_truncations_to_fail(sample::fragment_seen());
 }
 
 TEST(Dataflow, ACountBeyondItsLimitIsRefusedBeforeMemoryIsTaken) {
@@ -143,6 +153,11 @@ TEST(Dataflow, ACountBeyondItsLimitIsRefusedBeforeMemoryIsTaken) {
     EXPECT_EQ(decode(with_count(sample::encoded(sample::assign()), 0, tickets_max + 1), assign).error().code,
               Errc::limit);
     EXPECT_EQ(assign.events.capacity(), 0U);
+    FragmentSeen seen;
+    EXPECT_EQ(
+        decode(with_count(sample::encoded(sample::fragment_seen()), 12, fragments_seen_max + 1), seen).error().code,
+        Errc::limit);
+    EXPECT_EQ(seen.fragments.capacity(), 0U);
     Built built;
     EXPECT_EQ(decode(with_count(sample::encoded(sample::built()), 8, clear_events_max + 1), built).error().code,
               Errc::limit);

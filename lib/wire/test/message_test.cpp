@@ -19,33 +19,21 @@ ConstData meta_of(const std::vector<std::byte>& message, std::size_t payload = 0
 
 // The worked examples of docs/formats/delivery-protocol.md: these bytes never change.
 TEST(Message, IsEncodedAsTheFormatDescriptionShows) {
-    auto hello = sample::hello();
-    auto welcome = sample::welcome();
-    EXPECT_EQ(sample::bytes_of(hello), sample::from_hex("57 45 49 52 01 01 00 00 24 00 00 00 00 00 00 00 "
-                                                        "00 00 00 00 2d 82 ee ed 02 00 03 00 00 00 00 00 "
-                                                        "08 07 06 05 04 03 02 01 fb 77 05 00 04 00 00 00 "
-                                                        "01 00 00 00 00 00 00 00 65 66 2d 31 "));
-    EXPECT_EQ(sample::bytes_of(welcome), sample::from_hex("57 45 49 52 01 02 00 00 49 00 00 00 00 00 00 00 "
-                                                          "00 00 00 00 28 90 18 a1 02 00 00 00 01 00 00 00 "
-                                                          "00 00 00 04 00 00 00 00 00 00 00 02 00 00 00 00 "
-                                                          "02 00 00 00 00 00 00 00 04 00 00 00 00 00 00 00 "
-                                                          "05 00 00 00 00 00 00 00 fb 77 05 00 10 27 00 00 "
-                                                          "18 17 16 15 14 13 12 11 05 00 00 00 72 65 63 2d "
-                                                          "31 "));
+    EXPECT_EQ(sample::bytes_of(sample::hello()), sample::from_hex("57 45 49 52 01 01 00 00 24 00 00 00 00 00 00 00 "
+                                                                  "00 00 00 00 2d 82 ee ed 02 00 03 00 00 00 00 00 "
+                                                                  "08 07 06 05 04 03 02 01 fb 77 05 00 04 00 00 00 "
+                                                                  "01 00 00 00 00 00 00 00 65 66 2d 31 "));
+    EXPECT_EQ(sample::bytes_of(sample::welcome()), sample::from_hex("57 45 49 52 01 02 00 00 49 00 00 00 00 00 00 00 "
+                                                                    "00 00 00 00 28 90 18 a1 02 00 00 00 01 00 00 00 "
+                                                                    "00 00 00 04 00 00 00 00 00 00 00 02 00 00 00 00 "
+                                                                    "02 00 00 00 00 00 00 00 04 00 00 00 00 00 00 00 "
+                                                                    "05 00 00 00 00 00 00 00 fb 77 05 00 10 27 00 00 "
+                                                                    "18 17 16 15 14 13 12 11 05 00 00 00 72 65 63 2d "
+                                                                    "31 "));
     std::vector<std::byte> alive;
     encode_alive(alive);
     EXPECT_EQ(alive, sample::from_hex("57 45 49 52 01 07 00 80 00 00 00 00 00 00 00 00 "
                                       "00 00 00 00 28 f9 96 ad "));
-    hello.protocol = welcome.protocol = 1;
-    EXPECT_EQ(sample::bytes_of(hello), sample::from_hex("57 45 49 52 01 01 00 00 24 00 00 00 00 00 00 00 "
-                                                        "00 00 00 00 e9 4e bb b9 01 00 03 00 00 00 00 00 "
-                                                        "08 07 06 05 04 03 02 01 fb 77 05 00 04 00 00 00 "
-                                                        "01 00 00 00 00 00 00 00 65 66 2d 31 "));
-    EXPECT_EQ(sample::bytes_of(welcome), sample::from_hex("57 45 49 52 01 02 00 00 30 00 00 00 00 00 00 00 "
-                                                          "00 00 00 00 31 2f f4 68 01 00 00 00 01 00 00 00 "
-                                                          "00 00 00 04 00 00 00 00 00 00 00 02 00 00 00 00 "
-                                                          "02 00 00 00 00 00 00 00 04 00 00 00 00 00 00 00 "
-                                                          "05 00 00 00 00 00 00 00 "));
     EXPECT_EQ(sample::event_bytes(), sample::from_hex("57 45 49 52 01 03 00 00 40 00 00 00 09 00 00 00 "
                                                       "00 00 00 00 e7 ed 99 b4 01 00 00 00 00 00 00 00 "
                                                       "01 00 00 00 00 00 00 00 07 00 00 00 00 00 00 00 "
@@ -59,23 +47,19 @@ TEST(Message, IsEncodedAsTheFormatDescriptionShows) {
     EXPECT_EQ(sample::bytes_of(sample::reject()), sample::from_hex("57 45 49 52 01 05 00 00 0e 00 00 00 00 00 00 00 "
                                                                    "00 00 00 00 06 0f 45 07 03 00 00 00 00 00 00 00 "
                                                                    "06 00 02 00 6e 6f "));
+    EXPECT_EQ(sample::bytes_of(sample::refused()), sample::from_hex("57 45 49 52 01 08 00 00 20 00 00 00 00 00 00 00 "
+                                                                    "00 00 00 00 23 dd 78 2d 02 00 00 00 00 00 00 00 "
+                                                                    "02 00 00 00 00 00 00 00 00 00 00 00 04 00 00 00 "
+                                                                    "03 00 00 00 02 00 00 00 "));
     EXPECT_EQ(sample::bytes_of(sample::bye()), sample::from_hex("57 45 49 52 01 06 00 00 08 00 00 00 00 00 00 00 "
                                                                 "00 00 00 00 c6 02 4f f3 01 00 04 00 64 6f 6e 65 "));
 }
 
-TEST(Message, OfProtocol1IsUnderstoodAndWhatItLacksIsEmpty) {
-    auto welcome = sample::welcome();
-    welcome.protocol = 1;
-    const auto old = decode_welcome(meta_of(bytes_of(welcome))).value();
-    EXPECT_EQ(old.durable, welcome.durable);
-    EXPECT_EQ(old.run, RunNumber{});
-    EXPECT_EQ(old.heartbeat_ms, 0U);
+TEST(Hello, WithAnyRunNamesNone) {
     auto hello = sample::hello();
     hello.any_run = true;
     EXPECT_TRUE(decode_hello(meta_of(bytes_of(hello))).value().any_run);
     EXPECT_EQ(decode_hello(meta_of(bytes_of(hello))).value().session.run, RunNumber{});
-    hello.protocol = 1;  // the flag is a zero that is not checked
-    EXPECT_FALSE(decode_hello(meta_of(bytes_of(hello))).value().any_run);
 }
 
 TEST(Message, OfEveryKindIsReadBackAsItWasWritten) {
@@ -96,6 +80,18 @@ TEST(Message, OfEveryKindIsReadBackAsItWasWritten) {
     EXPECT_EQ(decode_ack(meta_of(bytes_of(ack))).value(), ack);
     EXPECT_EQ(decode_reject(meta_of(bytes_of(sample::reject()))).value(), sample::reject());
     EXPECT_EQ(decode_bye(meta_of(bytes_of(sample::bye()))).value(), sample::bye());
+    EXPECT_EQ(decode_refused(meta_of(bytes_of(sample::refused()))).value(), sample::refused());
+}
+
+TEST(Message, RefusedRecordsComeInAscendingOrderAndWithinTheLimit) {
+    auto refused = sample::refused();
+    std::swap(refused.records[0], refused.records[1]);
+    EXPECT_EQ(decode_refused(meta_of(bytes_of(refused))).error().code, Errc::corrupt);
+    refused.records = std::vector(refusals_max, Refusal{});
+    auto bytes = bytes_of(refused);
+    auto meta = std::vector(bytes.begin() + frame_header_size, bytes.end());
+    store_little(meta, 8, static_cast<std::uint32_t>(refusals_max + 1));
+    EXPECT_EQ(decode_refused(meta).error().code, Errc::corrupt);
 }
 
 template <class Decode>
@@ -220,6 +216,16 @@ TEST(Ack, AnnouncingMoreRangesThanAreThereTakesNoMemoryForThem) {
     EXPECT_EQ(decode_ack(meta_of(bytes)).error().code, Errc::corrupt);
     store_little<std::uint32_t>(bytes, frame_header_size + 16, 4000);
     EXPECT_EQ(decode_ack(meta_of(bytes)).error().code, Errc::truncated);
+}
+
+TEST(Welcome, OfAVersionThatIsNotUnderstoodIsUnsupportedWhateverFollows) {
+    auto welcome = sample::welcome();
+    for (const auto version : {std::uint16_t{0}, std::uint16_t{1}}) {
+        welcome.protocol = version;
+        EXPECT_EQ(decode_welcome(meta_of(bytes_of(welcome))).error().code, Errc::unsupported) << version;
+    }
+    welcome.protocol = 3;  // a later one: the sender compares it with what it offered
+    EXPECT_EQ(decode_welcome(meta_of(bytes_of(welcome))).value(), welcome);
 }
 
 TEST(Welcome, WithMoreRangesThanFitCarriesTheLowest) {

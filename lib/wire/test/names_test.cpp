@@ -31,7 +31,7 @@ TEST(Names, OfAnEventFormatAreReadBack) {
         EXPECT_EQ(parse_event_format(name(*format)), format);
     }
     EXPECT_FALSE(event_format_from(0).has_value());
-    EXPECT_FALSE(event_format_from(4).has_value());
+    EXPECT_FALSE(event_format_from(6).has_value());
     EXPECT_FALSE(parse_event_format("event-6.0").has_value());
 }
 

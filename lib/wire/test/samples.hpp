@@ -54,6 +54,9 @@ inline EventMeta event() {
 
 inline Ack ack() { return {.credit = (64U << 20) + 97, .cumulative = Sequence{1}}; }
 inline Reject reject() { return {.sequence = Sequence{3}, .reason = RejectReason::bad_tag, .text = "no"}; }
+inline Refused refused() {
+    return {.sequence = Sequence{2}, .records = {{0, RefuseReason::late}, {3, RefuseReason::unknown_source}}};
+}
 inline Bye bye() { return {.reason = ByeReason::finished, .text = "done"}; }
 
 template <class Message>

@@ -3,15 +3,13 @@
 
 #include "run/partition/run_settings.hpp"
 #include "stations/station_kinds.hpp"
-#include "weir/base/file.hpp"
 
 namespace weir::app {
 
-Result<control::Partition> check_partition(const std::filesystem::path& file,
+Result<control::Partition> check_partition(std::string_view text, const std::filesystem::path& file,
                                            const std::vector<std::filesystem::path>& sources) {
-    const auto text = WEIR_TRY(read_text(file, 1_MiB));
     auto partition = WEIR_TRY(control::parse_partition(text, file));
-    WEIR_TRY(read_run_settings(file));
+    WEIR_TRY(read_run_settings(text, file));
     StationOptions options;
     options.sources = sources;
     for (const auto& station : partition.stations) {

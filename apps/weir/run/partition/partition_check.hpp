@@ -3,15 +3,16 @@
 #pragma once
 
 #include <filesystem>
+#include <string_view>
 #include <vector>
 
 #include "weir/control/partition.hpp"
 
 namespace weir::app {
 
-/// The whole, and every section with the table of its station. Errc::usage: one line with file, line, and what to
-/// change.
-[[nodiscard]] Result<control::Partition> check_partition(const std::filesystem::path& file,
+/// The whole of a file's text, and every section with the table of its station. Errc::usage: one line with file, line,
+/// and what to change.
+[[nodiscard]] Result<control::Partition> check_partition(std::string_view text, const std::filesystem::path& file,
                                                          const std::vector<std::filesystem::path>& sources = {});
 
 }  // namespace weir::app

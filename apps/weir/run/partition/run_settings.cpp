@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/partition/run_settings.hpp"
 
+#include "stations/frame/partition_settings.hpp"
+
 namespace weir::app {
 
 using namespace std::chrono_literals;
@@ -42,15 +44,43 @@ void RunSettings::declare(service::Settings& settings) {
     settings.add("run", "restarts_window", o.restarts_window, "time of restarts_max").at_least(1s);
     settings.add("run", "stop_when_finished", o.stop_when_finished,
                  "the run stops when the supervisor has no more events");
+    settings
+        .add("run", "incomplete_max", incomplete_max,
+             "more incomplete events make a run a bad one: a share of the events, a number, or the larger of the two")
+        .or_number()
+        .each([](const std::string& text) -> Result<> {
+            WEIR_TRY(control::parse_incomplete_limit(text));
+            return {};
+        });
+    settings
+        .add("run", "source_silent_after", o.source_silent_after,
+             "a source that sends nothing for so long, while others do or events are built without it, has an alarm")
+        .at_least(100ms);
+    settings
+        .add("run", "mask_after", mask_after,
+             "a source is masked when so many events were built without it, or when it was silent for so long: \"100 "
+             "events\" or \"30s\"; empty: never")
+        .each([](const std::string& text) -> Result<> {
+            WEIR_TRY(control::parse_mask_rule(text));
+            return {};
+        });
+    settings.add("run", "masked", masked, "sources that are masked from the begin of each run on")
+        .each([](const std::string& text) -> Result<> {
+            if (!parse_source_id(text)) return fail(Errc::usage, "is no source; write \"0x420000\"");
+            return {};
+        });
 }
 
-Result<RunSettings> read_run_settings(const std::filesystem::path& partition) {
+Result<RunSettings> read_run_settings(std::string_view text, const std::filesystem::path& partition) {
     RunSettings run;
     service::Settings settings;
     run.declare(settings);
     for (const auto* section : {"partition", "data", "network"}) settings.ignore_section(section);
     for (const auto kind : station_kinds) settings.ignore_section(name(kind));
-    WEIR_TRY(settings.read_file(partition));
+    WEIR_TRY(settings.read_text(text, partition.native()));
+    run.options.incomplete_max = WEIR_TRY(control::parse_incomplete_limit(run.incomplete_max));
+    run.options.mask_after = WEIR_TRY(control::parse_mask_rule(run.mask_after));
+    for (const auto& source : run.masked) run.options.masked.push_back(parse_source_id(source).value_or(SourceId{}));
     return run;
 }
 

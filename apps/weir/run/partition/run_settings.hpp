@@ -3,6 +3,9 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "weir/base/result.hpp"
 #include "weir/control/run_control.hpp"
@@ -12,11 +15,14 @@ namespace weir::app {
 
 struct RunSettings {
     control::RunControlOptions options;
+    std::string incomplete_max = control::IncompleteLimit{}.text();  // both as in the file
+    std::string mask_after{};
+    std::vector<std::string> masked{};
 
     /// Declares every key in [run].
     void declare(service::Settings& settings);
 };
 
-[[nodiscard]] Result<RunSettings> read_run_settings(const std::filesystem::path& partition);
+[[nodiscard]] Result<RunSettings> read_run_settings(std::string_view text, const std::filesystem::path& partition);
 
 }  // namespace weir::app

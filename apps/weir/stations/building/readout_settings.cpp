@@ -12,8 +12,8 @@ void ReadoutSettings::declare(service::Settings& settings, const std::string& se
     auto& o = options_;
     settings
         .add(section, "source", source_,
-             "what fills it: made ROBs; those of a raw file, again and again; fragments from the "
-             "network; what the second level found (a pseudo-ROS)")
+             "what fills it: made ROBs; those of a raw file, again and again; fragments from "
+             "programs outside; what the second level found (a pseudo-ROS)")
         .one_of({"generator", "file", "network", "level2"});
     settings.add(section, "file", file_, "source = \"file\": the raw file; empty: the one that --source names");
     settings
@@ -37,7 +37,7 @@ void ReadoutSettings::declare(service::Settings& settings, const std::string& se
     settings
         .add(section, "lost_after", o.store.lost_after,
              "a ROB does not come any more when its source has sent one so many "
-             "events newer; 0: it is waited for")
+             "events newer; 0: it is waited for, or with input_udp events_max")
         .at_most(1 << 30);
     settings
         .add(section, "handlers", o.handlers.handlers,
@@ -58,6 +58,15 @@ void ReadoutSettings::declare(service::Settings& settings, const std::string& se
         .at_most(1 << 20);
     settings.add(section, "direct", o.direct,
                  "what is here is answered by the thread that receives, without a handler");
+    settings
+        .add(section, "busy_high", busy_high_,
+             "source = \"network\": above so many percent of its buffers the readout is busy, and the supervisor holds "
+             "triggers by the clock")
+        .at_least(1)
+        .at_most(100);
+    settings.add(section, "busy_low", busy_low_, "and below so many it is not busy again").at_least(1).at_most(100);
+    input_.declare(settings, section, "fragments");
+    udp_.declare(settings, section);
     loop_.declare(settings, section);
 }
 
@@ -91,6 +100,23 @@ Result<readout::ReadoutStationOptions> ReadoutSettings::options(const StationPla
     if (o.feed == readout::FeedKind::network && o.sources.empty())
         return fail(Errc::usage, "source = \"network\" needs to know what may come: sources = [\"0x420000\", ...]");
     if (latency_.count() > 0) o.latency = latency_;
+    const auto port = WEIR_TRY(input_.port());
+    if (port) o.input = readout::FragmentInput{.listen = port->listen, .name = place.name, .tls = port->tls};
+    o.datagrams = WEIR_TRY(udp_.input(input_.plain()));
+    if (o.datagrams && o.datagrams->header.fixed_source &&
+        std::ranges::find(o.sources, *o.datagrams->header.fixed_source) == o.sources.end())
+        return fail(Errc::usage, fmt::format("udp_fixed_source = \"0x{:06x}\" is not among sources; add it there",
+                                             number(*o.datagrams->header.fixed_source)));
+    if (o.feed == readout::FeedKind::network && !port && !o.datagrams)
+        return fail(Errc::usage,
+                    "source = \"network\" needs a port to take fragments at: input = \"127.0.0.1:9100\", or input_udp");
+    if (o.feed != readout::FeedKind::network && (port || o.datagrams))
+        return fail(Errc::usage,
+                    "input and input_udp take fragments when source = \"network\"; set that, or leave them out");
+    o.busy_high = busy_high_ / 100.0;
+    o.busy_low = busy_low_ / 100.0;
+    if (o.busy_low > o.busy_high)
+        return fail(Errc::usage, fmt::format("busy_low = {} is above busy_high = {}", busy_low_, busy_high_));
     o.first = Level1Id{place.partition.data.first_level1_id};
     const auto strategy = readout::parse_wait_strategy(strategy_);
     if (!strategy)

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "stations/building/udp_settings.hpp"
+#include "stations/frame/input_settings.hpp"
 #include "stations/frame/loop_settings.hpp"
 #include "stations/frame/station_command.hpp"
 #include "weir/readout/readout_station.hpp"
@@ -31,6 +33,9 @@ private:
     std::string first_source_ = "0x420000";
     std::chrono::nanoseconds latency_{0};
     std::string strategy_ = "park";
+    std::uint32_t busy_high_ = 50, busy_low_ = 25;  // percent
+    InputSettings input_;
+    UdpSettings udp_;
     LoopSettings loop_;
 };
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "stations/frame/setting_checks.hpp"
+#include "weir/base/source_id.hpp"
 #include "weir/service/configuration_sections.hpp"
 
 namespace weir::app {
@@ -24,14 +25,7 @@ std::optional<Level1Offset> parse_level1_offset(std::string_view text) noexcept 
     return Level1Offset{*source, offset};
 }
 
-std::optional<SourceId> parse_source_id(std::string_view text) noexcept {
-    const bool hex = text.starts_with("0x");
-    if (hex) text.remove_prefix(2);
-    std::uint32_t value = 0;
-    const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value, hex ? 16 : 10);
-    if (text.empty() || ec != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-    return SourceId{value};
-}
+std::optional<SourceId> parse_source_id(std::string_view text) noexcept { return weir::parse_source_id(text); }
 
 std::optional<messaging::LinkKind> parse_link(std::string_view text) noexcept {
     if (text == "udp") return messaging::LinkKind::udp;

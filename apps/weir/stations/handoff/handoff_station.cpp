@@ -47,8 +47,8 @@ Result<> HandOffStation::begin(RunNumber run) {
         WEIR_TRY(catalogue::HandOffLock::take(catalogue::own_catalogue_path(settings_.directory, settings_.catalogue)));
     auto catalogue = WEIR_TRY(
         catalogue::open_catalogue_beside_recorder(settings_.directory, settings_.catalogue, reports.reporter()));
-    auto alarms = WEIR_TRY(
-        service::AlarmKeeper::start(reports, {.directory = settings_.directory, .station = service::hand_off_station}));
+    auto alarms = WEIR_TRY(service::AlarmKeeper::start(
+        reports, {.directory = settings_.directory, .station = service::hand_off_station}, services_.clock));
     auto hand_off = WEIR_TRY(handoff::HandOff::create(*catalogue, std::exchange(destinations_, {}), options_,
                                                       services_.clock, reports.reporter()));
     hand_off->start();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "stations/frame/input_settings.hpp"
 #include "stations/frame/setting_checks.hpp"
 
 namespace weir::app {
@@ -109,28 +110,13 @@ void RecorderSettings::declare(service::Settings& settings, const std::string& s
                  "unchecked, with an alarm");
 }
 
-namespace {
-
-/// Plain TCP can be read and written by every machine between: only this machine may, unless that is wanted.
-Result<> check_plain(const transport::HostPort& listen) {
-    const auto addresses = WEIR_TRY(transport::resolve(listen, true));
-    if (std::ranges::all_of(addresses, &transport::Address::loopback)) return {};
-    return fail(
-        Errc::usage,
-        fmt::format("{} is reached by other machines, and without TLS any of them can read and forge events; give "
-                    "--tls-certificate, --tls-key and --tls-ca, or --plain on a network that you trust",
-                    transport::to_string(listen)));
-}
-
-}  // namespace
-
 Result<recorder::RecorderOptions> RecorderSettings::to_options() const {
     auto result = options;
     const auto address = WEIR_TRY(transport::parse_host_port(listen));
     result.receiver.listen = address;
     result.receiver.tls = {tls_certificate, tls_key, tls_ca};
     if (!result.receiver.tls.any() && !plain) {
-        WEIR_TRY(check_plain(address));
+        WEIR_TRY(check_plain(address, "--tls-certificate, --tls-key and --tls-ca, or --plain"));
     }
     for (const auto& directory : directories) result.directories.emplace_back(directory);
     if (run != 0) result.run = RunNumber{run};

@@ -60,8 +60,8 @@ Result<> RecorderStation::record(RunNumber run, bool again) {
     const auto lent = port_->lend();
     auto recorder = WEIR_TRY(recorder::Recorder::open(options, services_.reports.reporter(), services_.clock));
     if (!alarms_) {  // the recorder owns the directory now, and with it the alarms that lie there
-        auto keeper =
-            WEIR_TRY(service::AlarmKeeper::start(services_.reports, {.directory = options.directories.front()}));
+        auto keeper = WEIR_TRY(service::AlarmKeeper::start(
+            services_.reports, {.directory = options.directories.front()}, services_.clock));
         alarms_.emplace(std::move(keeper));
     }
     recorder->start();

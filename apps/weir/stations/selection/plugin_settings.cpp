@@ -9,9 +9,9 @@ using namespace std::chrono_literals;
 
 void PluginSettings::declare(service::Settings& settings, const std::string& section) {
     settings
-        .add(
-            section, "selection", spec.selection,
-            "all, none, fraction:0.1, size:10kB, busy:500us, sleep:500us, or a file: NAME.so (C++) or NAME.py (Python)")
+        .add(section, "selection", spec.selection,
+             "all, none, fraction:0.1, size:10kB, busy:500us, sleep:500us, request:0x420000/0x420001, or a file: "
+             "NAME.so (C++) or NAME.py (Python)")
         .each(check_selection);
     settings
         .add(section, "workers_are", workers_are,

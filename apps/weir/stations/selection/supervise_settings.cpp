@@ -3,12 +3,18 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "weir/base/endian.hpp"
 #include "weir/base/file.hpp"
 #include "weir/event/event_view.hpp"
 #include "weir/event/raw_file_index.hpp"
+#include "weir/selection/region_rules.hpp"
+#include "weir/selection/trigger_spec.hpp"
 
 namespace weir::app {
 namespace {
@@ -22,6 +28,30 @@ std::vector<std::uint32_t> trigger_words_of(ConstData data) {
     for (std::size_t at = 0; at + 4 <= data.size() && words.size() < wire::trigger_words_max; at += 4)
         words.push_back(load_little<std::uint32_t>(data, at));
     return words;
+}
+
+/// Nothing: it is no number.
+std::optional<std::uint32_t> region_count(std::string_view text) {
+    std::uint32_t count = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return count;
+}
+
+Result<> check_regions(const std::string& text) {
+    if (const auto count = region_count(text); count && *count <= wire::regions_max) return {};
+    if (text == "table") return {};
+    if (!text.ends_with(".so"))
+        return fail(Errc::usage, fmt::format("\"{}\" is none of: a number up to {}, \"table\", a file NAME.so", text,
+                                             wire::regions_max));
+    std::error_code error;
+    if (!std::filesystem::exists(text, error)) return fail(Errc::usage, fmt::format("\"{}\" is not there", text));
+    return {};
+}
+
+Result<> check_regions_row(const std::string& text) {
+    WEIR_TRY(selection::make_region_table({text}));
+    return {};
 }
 
 /// The headers of a raw file's events, for tickets: an event that is built again has them again.
@@ -53,23 +83,39 @@ Result<> read_headers(const std::filesystem::path& path, std::vector<wire::Event
     return {};
 }
 
+Result<> check_trigger_source(const std::string& text) {
+    WEIR_TRY(selection::parse_trigger_spec(text));
+    return {};
+}
+
 }  // namespace
 
 void SuperviseSettings::declare(service::Settings& settings, const std::string& section) {
     settings.add(section, "events", options_.events, "of a run; 0: until it is stopped");
-    settings.add(section, "rate", rate_, "events a second; 0: as fast as they are taken").at_most(100'000'000);
+    settings.add(section, "rate", rate_, "made, file: events a second; 0: as fast as they are taken")
+        .at_most(100'000'000);
     settings
         .add(section, "source", source_,
-             "made: headers are made up; file: those of the raw file that --source names, in turn")
-        .one_of({"made", "file"});
+             "of the triggers. made: headers are made up; file: those of the raw file that --source names, in turn; "
+             "network: a trigger unit outside brings them; first:0x420000: an event begins when a fragment of that "
+             "source arrives; periodic:100Hz, random:1kHz: by the clock")
+        .each(check_trigger_source);
     settings.add(section, "first_global_id", first_global_, "of a run");
     settings.add(section, "lumi_block_length", options_.lumi_block_length,
                  "a lumi block lasts this long; 0s: all events are of block 0");
     settings
-        .add(section, "regions", options_.regions,
-             "ROBs that a processing unit looks at for each event, drawn from all; 0: all of them")
-        .at_most(static_cast<std::int64_t>(wire::regions_max));
-    settings.add(section, "seed", options_.seed, "of the drawing: the same seed, the same regions");
+        .add(section, "regions", regions_,
+             "fragments that are there when the selection of an event begins: of so many ROBs, drawn from all (0: of "
+             "all), \"table\", or NAME.so, which names them from the level-1 words")
+        .or_number()
+        .each(check_regions);
+    settings
+        .add(section, "regions_table", regions_table_,
+             "regions = \"table\": rows \"type:0x81 = 0x420000+0x420001\" (trigger type), \"word:0:5 = ...\" (bit 5 of "
+             "level-1 word 0), \"all = ...\"; an event gets the sources of all rows that hold")
+        .each(check_regions_row);
+    settings.add(section, "seed", options_.seed,
+                 "of the drawing and of random:RATE: the same seed, the same regions and intervals");
     settings
         .add(section, "decision_timeout", options_.decision_timeout,
              "an event without a decision after this is lost by its unit")
@@ -86,6 +132,7 @@ void SuperviseSettings::declare(service::Settings& settings, const std::string& 
     settings.add(section, "batch", options_.batch, "events in one message")
         .at_least(1)
         .at_most(static_cast<std::int64_t>(wire::tickets_max));
+    input_.declare(settings, section, "triggers");
     loop_.declare(settings, section);
 }
 
@@ -95,11 +142,32 @@ Result<selection::SupervisorStationOptions> SuperviseSettings::to_options(const 
     options.id = place.id;
     options.supervisor = options_;
     options.supervisor.events = place.events.value_or(options_.events);
-    options.supervisor.rate = static_cast<double>(rate_);
+    options.supervisor.triggers = WEIR_TRY(selection::parse_trigger_spec(source_));
+    const bool by_clock = options.supervisor.triggers.rate > 0;
+    if (by_clock && rate_ > 0)
+        return fail(Errc::usage, fmt::format("source = \"{}\" has its rate; remove rate = {}", source_, rate_));
+    const bool network = options.supervisor.triggers.kind == selection::TriggerKind::network;
+    if (options.supervisor.triggers.kind == selection::TriggerKind::first && rate_ > 0)
+        return fail(Errc::usage,
+                    fmt::format("source = \"{}\": the source has the rate; remove rate = {}", source_, rate_));
+    if (network && rate_ > 0)
+        return fail(Errc::usage,
+                    fmt::format("source = \"network\": the trigger unit has the rate; remove rate = {}", rate_));
+    if (!by_clock) options.supervisor.triggers.rate = static_cast<double>(rate_);
+    const auto port = WEIR_TRY(input_.port());
+    if (network && !port)
+        return fail(Errc::usage, "source = \"network\" needs a port to take triggers at: input = \"127.0.0.1:9200\"");
+    if (!network && port)
+        return fail(Errc::usage, "input takes triggers when source = \"network\"; set that, or leave input out");
+    if (port) options.input = selection::TriggerInput{.listen = port->listen, .name = place.name, .tls = port->tls};
     options.supervisor.first_global = GlobalEventId{first_global_};
     options.supervisor.first_level1 = Level1Id{place.partition.data.first_level1_id};
     options.supervisor.lost_decision =
         lost_decision_ == "accept" ? selection::LostDecision::accept : selection::LostDecision::reassign;
+    if (const auto count = region_count(regions_)) options.supervisor.regions = *count;
+    if (regions_ == "table") options.supervisor.regions_of = WEIR_TRY(selection::make_region_table(regions_table_));
+    if ((regions_ == "table") == regions_table_.empty())
+        return fail(Errc::usage, "regions = \"table\" and regions_table go together");
     if (source_ == "file" && place.sources.empty())
         return fail(Errc::usage, "source = \"file\": name the raw file with --source");
     options.loop = loop_.options(place);
@@ -115,6 +183,7 @@ Result<> SuperviseSettings::check(const StationPlace& place) const {
 Result<std::unique_ptr<service::Station>> SuperviseSettings::make(const StationPlace& place,
                                                                   const service::StationServices& services) {
     auto options = WEIR_TRY(to_options(place));
+    if (regions_.ends_with(".so")) options.supervisor.regions_of = WEIR_TRY(selection::load_region_rule(regions_));
     if (source_ == "file") {
         for (const auto& path : place.sources) WEIR_TRY(read_headers(path, options.supervisor.headers));
     }

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "stations/frame/input_settings.hpp"
 #include "stations/frame/loop_settings.hpp"
 #include "stations/frame/station_command.hpp"
 #include "weir/selection/supervisor_station.hpp"
@@ -25,6 +27,9 @@ private:
     std::uint64_t rate_ = 0, first_global_ = 1;
     std::string source_ = "made";
     std::string lost_decision_ = "accept";
+    std::string regions_ = "2";
+    std::vector<std::string> regions_table_;
+    InputSettings input_;
     LoopSettings loop_;
 };
 

@@ -111,7 +111,7 @@ void look_for_extra(ExtraFiles& extra, const CheckManifests& manifests, Reporter
             if (file.status == fixity::Status::extra) ++found;
             sink(std::move(file));
         },
-        stop_is_pending);
+        [] { return stop_is_pending(); });
     reporter.report(fmt::format("{} below {}",
                                 counted(found, "file that no manifest names", "files that no manifest names"),
                                 fmt::join(extra.directories(), ", ")));

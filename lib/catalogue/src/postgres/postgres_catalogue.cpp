@@ -97,10 +97,9 @@ Result<> create(sql::PostgresDatabase& database) {
 }
 
 /// Rows of processes that were killed: what they were for lasts as long as a lost connection is made again.
-Result<> delete_old_handles(sql::PostgresDatabase& database) {
+Result<> delete_old_handles(sql::PostgresDatabase& database, WallTime now) {
     constexpr auto enough = std::chrono::hours{24};
-    WEIR_TRY(database.execute("DELETE FROM writers WHERE writer LIKE 'handle %' AND at_us < ?",
-                              {std::chrono::system_clock::now() - enough}));
+    WEIR_TRY(database.execute("DELETE FROM writers WHERE writer LIKE 'handle %' AND at_us < ?", {now - enough}));
     return {};
 }
 
@@ -115,9 +114,9 @@ Result<std::unique_ptr<SqlCatalogue>> open_postgres(const std::string& uri, cons
     if (there != PostgresSchema::present) {
         WEIR_TRY(create(*database));
     } else if (options.create) {
-        WEIR_TRY(delete_old_handles(*database));
+        WEIR_TRY(delete_old_handles(*database, options.clock->wall()));
     }
-    return std::make_unique<SqlCatalogue>(std::move(database), options.rows_max);
+    return std::make_unique<SqlCatalogue>(std::move(database), options.rows_max, *options.clock);
 }
 
 Result<std::unique_ptr<Catalogue>> open_postgres_catalogue(const std::string& uri,

@@ -138,10 +138,10 @@ Result<> PostgresDatabase::connect() {
     return {};
 }
 
-Result<> PostgresDatabase::await(bool writing, std::chrono::steady_clock::time_point deadline) {
+Result<> PostgresDatabase::await(bool writing, SteadyTime deadline) {
     pollfd entry{PQsocket(connection_.get()), static_cast<short>(writing ? POLLIN | POLLOUT : POLLIN), 0};
     while (true) {
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - options_.clock->now());
         if (left <= 0ms)
             return std::unexpected(lost(fmt::format("no answer in {}", to_string(options_.answer_timeout + grace))));
         const int ready = ::poll(&entry, 1, static_cast<int>(left.count()));
@@ -153,7 +153,7 @@ Result<> PostgresDatabase::await(bool writing, std::chrono::steady_clock::time_p
 /// Sends, and reads until the server is ready for the next; an error of any of several statements is the answer.
 Result<PostgresDatabase::Answer> PostgresDatabase::answer_of(const std::function<int(PGconn*)>& send) {
     auto* connection = connection_.get();
-    const auto deadline = std::chrono::steady_clock::now() + options_.answer_timeout + grace;
+    const auto deadline = options_.clock->now() + options_.answer_timeout + grace;
     if (send(connection) == 0) return std::unexpected(lost(one_line(PQerrorMessage(connection))));
     while (true) {
         const int flushed = PQflush(connection);

@@ -56,7 +56,7 @@ private:
     [[nodiscard]] Result<Answer> ask(std::string_view statement, std::span<const Value> values);
     [[nodiscard]] Result<Answer> ask_once(const std::function<int(PGconn*)>& send);
     [[nodiscard]] Result<Answer> answer_of(const std::function<int(PGconn*)>& send);
-    [[nodiscard]] Result<> await(bool writing, std::chrono::steady_clock::time_point deadline);
+    [[nodiscard]] Result<> await(bool writing, SteadyTime deadline);
     [[nodiscard]] Result<> begin_with(const char* statements);
     [[nodiscard]] Error failure(const PGresult* result);
     [[nodiscard]] Error lost(std::string_view why);

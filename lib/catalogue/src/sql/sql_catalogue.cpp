@@ -78,7 +78,7 @@ Result<> SqlCatalogue::attempt_change(const ChangeId* id, const Change& body) {
         WEIR_TRY(
             database_.execute("INSERT INTO writers (writer, change, at_us) VALUES (?, ?, ?) ON CONFLICT (writer) DO "
                               "UPDATE SET change = excluded.change, at_us = excluded.at_us",
-                              {id->writer, id->number, std::chrono::system_clock::now()}));
+                              {id->writer, id->number, clock_.wall()}));
     }
     return transaction.commit();
 }

@@ -23,8 +23,8 @@ class SqlCatalogue final : public Catalogue {
 public:
     using Change = std::function<Result<>()>;
 
-    SqlCatalogue(std::unique_ptr<sql::Database> database, std::size_t rows_max)
-        : owned_(std::move(database)), database_(*owned_), rows_max_(rows_max) {}
+    SqlCatalogue(std::unique_ptr<sql::Database> database, std::size_t rows_max, const Clock& clock)
+        : owned_(std::move(database)), database_(*owned_), rows_max_(rows_max), clock_(clock) {}
     ~SqlCatalogue() override;
 
     /// Several calls of the methods below as one transaction: all of them or none. The body may run more than
@@ -110,6 +110,7 @@ private:
     std::unique_ptr<sql::Database> owned_;
     sql::Database& database_;
     const std::size_t rows_max_;
+    const Clock& clock_;
     const std::string writer_ = "handle " + to_string(Guid::random());
     std::uint64_t changes_ = 0;
     bool in_change_ = false;

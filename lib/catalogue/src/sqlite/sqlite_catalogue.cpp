@@ -5,12 +5,11 @@
 
 #include <fmt/format.h>
 
-#include <thread>
-
 #include "queued/queued_catalogue_backend.hpp"
 #include "sql/schema.hpp"
 #include "sqlite/sqlite_database.hpp"
 #include "weir/base/file.hpp"
+#include "weir/base/stoppable_sleep.hpp"
 
 namespace weir::catalogue {
 namespace {
@@ -82,15 +81,15 @@ Result<std::unique_ptr<SqlCatalogue>> open_sqlite(const std::filesystem::path& p
                                                   const SqliteCatalogueOptions& options) {
     auto database = WEIR_TRY(sql::SqliteDatabase::open(path, options.create, options.busy_timeout));
     // Entering WAL mode is the one step for which SQLite may answer "busy" at once instead of waiting.
-    const auto deadline = std::chrono::steady_clock::now() + options.busy_timeout;
+    const auto deadline = options.clock->now() + options.busy_timeout;
     while (true) {
         const auto prepared = prepare(*database);
         if (prepared) break;
-        if (prepared.error().os_errno != EBUSY || std::chrono::steady_clock::now() >= deadline)
+        if (prepared.error().os_errno != EBUSY || options.clock->now() >= deadline)
             return std::unexpected(prepared.error());
-        std::this_thread::sleep_for(std::chrono::milliseconds{5});
+        if (!stoppable_sleep(std::chrono::milliseconds{5}, options.stop)) return std::unexpected(prepared.error());
     }
-    return std::make_unique<SqlCatalogue>(std::move(database), options.rows_max);
+    return std::make_unique<SqlCatalogue>(std::move(database), options.rows_max, *options.clock);
 }
 
 Result<std::unique_ptr<Catalogue>> open_sqlite_catalogue(const std::filesystem::path& path,

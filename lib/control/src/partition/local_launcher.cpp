@@ -4,16 +4,16 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
-#include <thread>
 
 #include "weir/base/descriptor.hpp"
 
@@ -21,6 +21,7 @@ namespace weir::control {
 namespace {
 
 constexpr std::size_t announcement_max = 4096;
+constexpr int end_wait_max_ms = 1000;  // of a killed process
 
 class LocalProcess final : public LaunchedProcess {
 public:
@@ -30,9 +31,12 @@ public:
     ~LocalProcess() override {
         if (end_) return;
         kill();
-        int status = 0;  // a process that hangs in a disk outlives its SIGKILL; it is not waited for long
-        for (int i = 0; i < 200 && ::waitpid(pid_, &status, WNOHANG) == 0; ++i)
-            std::this_thread::sleep_for(std::chrono::milliseconds{5});
+        // Its end is what is waited for; a process that hangs in a disk outlives its SIGKILL, so not for long.
+        const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));  // glibc 2.36 has none for C++
+        pollfd ends{process.get(), POLLIN, 0};
+        while (::poll(&ends, 1, end_wait_max_ms) < 0 && errno == EINTR) continue;
+        int status = 0;
+        static_cast<void>(::waitpid(pid_, &status, WNOHANG));
     }
 
     [[nodiscard]] std::int64_t pid() const noexcept override { return pid_; }

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "partition/partition_file.hpp"
+#include "weir/base/source_id.hpp"
 #include "weir/base/suggest.hpp"
 
 namespace weir::control {
@@ -26,15 +27,6 @@ bool good_name(std::string_view name) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
     };
     return !name.empty() && name.size() <= 64 && std::ranges::all_of(name, fits);
-}
-
-std::optional<SourceId> parse_source(std::string_view text) {
-    std::uint32_t value = 0;
-    const bool hex = text.starts_with("0x") || text.starts_with("0X");
-    if (hex) text.remove_prefix(2);
-    const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value, hex ? 16 : 10);
-    if (text.empty() || ec != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-    return SourceId{value};
 }
 
 /// "127.0.0.1:9000" with a fixed port; nothing for port 0 or what is no address.
@@ -62,10 +54,12 @@ Result<> check_ports(const std::filesystem::path& file, const std::vector<FileSe
     for (const auto& [section, station] : sections) {
         if (!station) continue;
         for (const auto& value : section.texts) {
-            const bool opens_it =
-                value.key == "listen" || value.key == "control" || value.key == "metrics" || value.key == "input";
+            const bool udp = value.key == "input_udp";  // its ports are others than those of TCP
+            const bool opens_it = udp || value.key == "listen" || value.key == "control" || value.key == "metrics" ||
+                                  value.key == "input";
             if (!opens_it || !fixed_port(value.text)) continue;
-            const auto [user, fresh] = users.try_emplace(place(value.text), User{section.path, value.key, value.line});
+            const auto [user, fresh] =
+                users.try_emplace((udp ? "udp " : "") + place(value.text), User{section.path, value.key, value.line});
             if (!fresh)
                 return wrong(file, value.line,
                              fmt::format("{} = \"{}\" of [{}] is the port of [{}] already (line {}); give each its "
@@ -228,7 +222,7 @@ Result<Partition> parse_partition(std::string_view text, const std::filesystem::
         } else if (section.path == "data") {
             for (const auto& value : section.texts) {
                 if (value.key != "sources") continue;
-                const auto source = parse_source(value.text);
+                const auto source = parse_source_id(value.text);
                 if (!source)
                     return wrong(
                         file, value.line,

@@ -2,6 +2,9 @@
 #include "weir/control/catalogue_keeper.hpp"
 
 #include <algorithm>
+#include <set>
+
+#include "weir/catalogue/run_record_file.hpp"
 
 namespace weir::control {
 namespace {
@@ -13,6 +16,12 @@ Result<> keep_in(const OpenCatalogue& open, RunNumber run, const std::map<std::s
         WEIR_TRY(catalogue->set_run_parameter(run, name, value));
     }
     return {};
+}
+
+Result<> keep_record_in(const OpenCatalogue& open, const catalogue::RunRecord& record) {
+    const auto catalogue = WEIR_TRY(open());
+    if (!catalogue) return {};
+    return catalogue::keep_run_record(*catalogue, record);
 }
 
 }  // namespace
@@ -66,7 +75,44 @@ Result<> CatalogueKeeper::keep(RunNumber run, const std::map<std::string, std::s
     for (const auto& recorder : catalogues_) {
         if (auto here = keep_in(recorder.open, run, parameters); !here && kept) kept = std::move(here);
     }
+    if (auto record = keep_record(run, parameters); !record && kept) kept = std::move(record);
     return kept;
+}
+
+/// A run that another run control began has its record in the directory, unless that one was older than records are.
+Result<> CatalogueKeeper::keep_record(RunNumber run, const std::map<std::string, std::string>& parameters) {
+    std::optional<catalogue::RunRecord> of_another;
+    if (run != record_.run) {
+        const auto path = catalogue::run_record_path(directory_, run);
+        std::error_code unknown;
+        if (!std::filesystem::exists(path, unknown)) return {};
+        of_another = WEIR_TRY(catalogue::read_run_record(path));
+    }
+    auto& record = of_another ? *of_another : record_;
+    for (const auto& [name, value] : parameters) record.parameters[name] = value;
+    std::set<std::filesystem::path> directories{directory_};
+    for (const auto& recorder : catalogues_) {
+        std::error_code unknown;
+        if (std::filesystem::is_directory(recorder.directory, unknown)) directories.insert(recorder.directory);
+    }
+    Result<> kept;
+    for (const auto& directory : directories) {
+        if (auto here = catalogue::write_run_record(directory, record, catalogue::Synced::yes); !here && kept)
+            kept = std::move(here);
+    }
+    for (const auto& recorder : catalogues_) {
+        if (auto here = keep_record_in(recorder.open, record); !here && kept) kept = std::move(here);
+    }
+    return kept;
+}
+
+Result<> CatalogueKeeper::note(const RunChanges& changes) {
+    if (changes.run != record_.run) record_.parameters.clear();
+    record_.run = changes.run;
+    record_.started = changes.started;
+    record_.changes = changes.list;
+    record_.changes_left_out = changes.left_out;
+    return catalogue::write_run_record(directory_, record_, catalogue::Synced::no);
 }
 
 }  // namespace weir::control

@@ -2,6 +2,7 @@
 #include "weir/control/run_control.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -64,13 +65,21 @@ RunControl::State::State(const Partition& partition, const RunControlOptions& op
       log_(log),
       clock_(clock),
       now_(clock.now()),
-      seen_(now_) {
-    for (const auto& entry : partition.stations) {
-        const bool one = entry.kind == StationKind::supervise || entry.kind == StationKind::assign;
-        const StationTimes times{
-            options.poll, one ? std::max(options.silent_after, options.silent_after_single) : options.silent_after};
-        stations_.push_back(std::make_unique<StationControl>(entry, launch(entry), times, launcher, links));
-    }
+      seen_(now_),
+      watch_(source_limits(options)) {
+    mask_those_of_the_file();
+    for (const auto& entry : partition.stations)
+        stations_.push_back(
+            std::make_unique<StationControl>(entry, launch(entry), times_of(entry, options), launcher, links));
+}
+
+SourceLimits RunControl::State::source_limits(const RunControlOptions& options) {
+    return {options.incomplete_max, options.source_silent_after, options.mask_after};
+}
+
+StationTimes RunControl::State::times_of(const StationEntry& entry, const RunControlOptions& options) {
+    const bool one = entry.kind == StationKind::supervise || entry.kind == StationKind::assign;
+    return {options.poll, one ? std::max(options.silent_after, options.silent_after_single) : options.silent_after};
 }
 
 void RunControl::State::step() {
@@ -92,6 +101,7 @@ void RunControl::State::step() {
     replace_what_is_gone();
     replace_what_hangs();
     advance();
+    if (run_active() && now_ - sources_looked_ >= options_.poll) look_at_sources();
     if (run_active() && seen_ - noted_ >= note_every) note_run();
     if (state != PartitionState::running || !options_.stop_when_finished) return;
     for (const auto& station : stations_) {
@@ -255,7 +265,8 @@ bool RunControl::State::drained() {
         (!supervisor->idle() || supervisor->report_asked() < drain_begun_ || supervisor->status().ledger.in_hand > 0))
         return false;
     if (dfm->report_asked() < drain_begun_ || dfm->status().ledger.in_hand > 0) return false;
-    const std::pair counts{supervised ? supervisor->status().ledger.received : 0, dfm->status().ledger.received};
+    const std::pair counts{supervised ? decisions_of(supervisor->status().ledger, supervisor->status().counters) : 0,
+                           dfm->status().ledger.received};
     if (!supervised || counts.first == counts.second) return true;
     if (!disagreement_ || disagreement_->counts != counts) disagreement_ = Disagreement{counts, now_};
     const auto asked = std::min(supervisor->report_asked(), dfm->report_asked());
@@ -354,7 +365,7 @@ void RunControl::State::phases_done() {
 }
 
 void RunControl::State::end_of_run() {
-    RunResult result{run_, stop_reason_, run_seconds_, {}, 0, 0, results(), problems_};
+    RunResult result{run_, stop_reason_, run_seconds_, {}, 0, 0, results(), {}, problems_};
     for (const auto& station : stations_) {
         if (!station->up() && !station->reported() && !dispensable(station->entry().kind))
             result.problems.push_back(fmt::format("{} is gone and left no counts", station->entry().name));
@@ -366,10 +377,15 @@ void RunControl::State::end_of_run() {
             report_(report_of(Severity::warning, "what is handed over of the run is not known", files.error()));
         }
     }
+    look_at_sources();
+    result.sources = *sources_;
     balance(result);
+    check_incomplete(result, options_.incomplete_max);
+    check_triggers(result, options_.incomplete_max);
     for (auto& station : result.stations) station.events.reset();  // large, and not needed any more
     for (const auto& station : stations_) station->forget_events();
     result.alarms = latched_alarms();
+    note_changes();
     if (auto kept = keeper_.keep(run_, parameters_of(result)); !kept)
         report_(report_of(Severity::warning, "the end of the run is not in the catalogue", kept.error()));
     report(result.good() ? Severity::information : Severity::error,
@@ -439,6 +455,14 @@ void RunControl::State::note_run() {
     if (!noted && !note_failed_)
         report_(report_of(Severity::warning, "what is known of the run cannot be noted", noted.error()));
     note_failed_ = !noted;
+    note_changes();
+}
+
+void RunControl::State::note_changes() {
+    if (changes_noted_) return;
+    changes_noted_ = true;  // tried once for each
+    if (const auto noted = keeper_.note(changes_); !noted)
+        report_(report_of(Severity::warning, "the record of the run cannot be written", noted.error()));
 }
 
 void RunControl::State::end_all() {
@@ -486,6 +510,12 @@ Result<RunNumber> RunControl::State::start(const RunRequest& request) {
         station->restarts = 0;
         station->begin_run();
     }
+    watch_.begin_run();
+    changes_ = {run_, started_, {}, 0};
+    changes_noted_ = false;
+    begin_masks();
+    sources_alarmed_.clear();
+    sources_ = std::make_shared<const std::vector<RunSource>>();
     state = PartitionState::starting;
     note_run();
     set_phases(phases_start(options_));
@@ -494,11 +524,36 @@ Result<RunNumber> RunControl::State::start(const RunRequest& request) {
     return run_;
 }
 
+Result<> RunControl::State::apply(const RunControlOptions& options, const std::vector<std::string>& anew,
+                                  const std::function<Result<>()>& put) {
+    WEIR_TRY(must_be(PartitionState::ready, "apply a partition file"));
+    for (const auto& name : anew) {
+        if (replacing_.contains(name))
+            return fail(Errc::refused, fmt::format("{} is being started; apply the file when it is there", name));
+    }
+    WEIR_TRY(put());
+    options_ = options;
+    watch_ = SourceWatch(source_limits(options));
+    mask_those_of_the_file();
+    for (const auto& station : stations_) {
+        station->set_times(times_of(station->entry(), options));
+        if (std::ranges::find(anew, station->entry().name) == anew.end()) continue;
+        not_replaced_.erase(station->entry().name);
+        station->restarted.clear();
+        station->kill();
+        start_again(*station);
+    }
+    report(Severity::information, fmt::format("the partition file was applied; {} started anew",
+                                              anew.empty() ? "no station is" : fmt::to_string(fmt::join(anew, ", "))));
+    return {};
+}
+
 Result<> RunControl::State::pause(service::Transition transition) {
     const bool resume = transition == service::Transition::resume;
     WEIR_TRY(must_be(resume ? PartitionState::paused : PartitionState::running, service::name(transition)));
     state = resume ? PartitionState::running : PartitionState::paused;
     std::ranges::copy(phases_pause(options_, transition), std::back_inserter(phases_));  // behind an earlier one
+    note_change({.what = service::name(transition)});
     report(Severity::information, fmt::format("run {} {}", number(run_), resume ? "goes on" : "pauses"));
     return {};
 }
@@ -514,6 +569,7 @@ void RunControl::State::stop(const std::string& reason, Drain drain) {
     }
     stop_reason_ = reason;
     run_seconds_ = state == PartitionState::starting ? 0 : std::chrono::duration<double>(seen_ - run_begin_).count();
+    note_change({.what = "stop", .why = reason});
     state = PartitionState::stopping;
     drain_over_ = false;
     drain_until_.reset();
@@ -535,6 +591,7 @@ void RunControl::State::abandon(const std::string& reason) {
     for (const auto& station : stations_) station->kill();
     const bool run = run_active();
     if (run && stop_reason_.empty()) {
+        note_change({.what = "stop", .why = reason});
         stop_reason_ = reason;
         run_seconds_ =
             state == PartitionState::starting ? 0 : std::chrono::duration<double>(seen_ - run_begin_).count();
@@ -579,7 +636,7 @@ std::vector<StationResult> RunControl::State::results() const {
             return other.kind == StationKind::handoff && other.recorder == station->entry().name;
         });
         all.push_back({station->entry().name, station->entry().kind, status.ledger, status.counters, station->events(),
-                       station->restarts, gone, handed_over});
+                       station->restarts, gone, handed_over, station->sources()});
     }
     return all;
 }
@@ -596,10 +653,13 @@ PartitionView RunControl::State::view() const {
     view.stop_reason = stop_reason_;
     view.failure = failure_;
     view.events = events_of(results());
+    view.sources = sources_;
+    view.changes = changes_.list;
     for (const auto& station : stations_) {
         const auto shown = station->gone() ? "gone" : !station->up() ? "launching" : service::name(station->state());
         auto report = station->report();
         report.status = station->status();
+        report.status.sources.clear();  // summed up in `sources`
         view.stations.push_back({station->entry(), shown, station->pid(), station->address(), station->restarts,
                                  station->rate(), std::move(report)});
     }
@@ -652,9 +712,20 @@ Result<> RunControl::stop(const std::string& reason, Drain drain) {
     return {};
 }
 
+Result<> RunControl::mask(SourceId source, bool masked, const std::string& who) {
+    const std::scoped_lock lock(state_->mutex);
+    return state_->mask_by_command(source, masked, who);
+}
+
 Result<> RunControl::replace(const std::string& station) {
     const std::scoped_lock lock(state_->mutex);
     return state_->replace_by_command(station);
+}
+
+Result<> RunControl::apply(const RunControlOptions& options, const std::vector<std::string>& anew,
+                           const std::function<Result<>()>& put) {
+    const std::scoped_lock lock(state_->mutex);
+    return state_->apply(options, anew, put);
 }
 
 void RunControl::shut_down(const std::string& reason) {

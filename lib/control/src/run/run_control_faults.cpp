@@ -185,6 +185,7 @@ bool RunControl::State::replace(StationControl& station, const std::string& what
              .what = what,
              .advice = "it is started again",
              .alarm = fmt::format("{} died", name)});
+    note_change({.what = "replace", .subject = name, .who = "run control", .why = what});
     start_again(station);
     return true;
 }
@@ -237,6 +238,7 @@ Result<> RunControl::State::replace_by_command(const std::string& name) {
     ++station.restarts;
     report(Severity::information,
            fmt::format("{} station {} is replaced by command", weir::name(station.entry().kind), name));
+    note_change({.what = "replace", .subject = name, .who = "command"});
     start_again(station);
     return {};
 }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "run/run_phases.hpp"
+#include "sources/source_watch.hpp"
 #include "station_control.hpp"
 #include "weir/control/run_control.hpp"
 
@@ -22,6 +23,8 @@ public:
     [[nodiscard]] Result<> pause(service::Transition transition);
     void stop(const std::string& reason, Drain drain);
     [[nodiscard]] Result<> replace_by_command(const std::string& name);
+    [[nodiscard]] Result<> apply(const RunControlOptions& options, const std::vector<std::string>& anew,
+                                 const std::function<Result<>()>& put);
     void shut_down(const std::string& reason);
     void abandon(const std::string& reason);
     /// A stop can still be given a deadline.
@@ -30,6 +33,8 @@ public:
     }
     [[nodiscard]] Result<> must_be(PartitionState state, std::string_view what) const;
     [[nodiscard]] PartitionView view() const;
+
+    [[nodiscard]] Result<> mask_by_command(SourceId source, bool masked, const std::string& who);
 
     mutable std::mutex mutex;
     PartitionState state = PartitionState::down;
@@ -59,6 +64,7 @@ private:
     void end_of_run();
     void look_for_run_left_open();
     void note_run();
+    void note_changes();
     void end_all();
     void report_files_left(const HandOffAccount& files) const;
     // Faults (run_control_faults.cpp)
@@ -80,6 +86,17 @@ private:
     void report_new_alarms(const StationControl& station);
     [[nodiscard]] std::vector<std::string> latched_alarms() const;
 
+    // Sources (run_control_sources.cpp)
+    void look_at_sources();
+    [[nodiscard]] Result<> mask(SourceId source, bool masked, const std::string& who, const std::string& why);
+    void begin_masks();
+    [[nodiscard]] Level1Id next_for_masks() const;
+    void note_change(RunChange change);
+    void report_source(const RunSource& source, const SourceFinding& finding);
+
+    [[nodiscard]] static SourceLimits source_limits(const RunControlOptions& options);
+    [[nodiscard]] static StationTimes times_of(const StationEntry& entry, const RunControlOptions& options);
+    void mask_those_of_the_file();
     void report(Severity severity, std::string what);
     [[nodiscard]] bool run_active() const noexcept;
     [[nodiscard]] const StationControl* single(StationKind kind) const noexcept;
@@ -87,7 +104,7 @@ private:
     [[nodiscard]] std::vector<StationResult> results() const;
 
     const Partition& partition_;
-    const RunControlOptions options_;
+    RunControlOptions options_;
     RunKeeper& keeper_;
     const Reporter report_;
     LogBook& log_;
@@ -133,6 +150,17 @@ private:
     std::uint32_t runs_ = 0;
     SteadyTime noted_{};        // of the clock
     bool note_failed_ = false;  // it was reported
+    SourceWatch watch_;
+    struct Mask {
+        std::string who{}, why{};
+    };
+    std::map<SourceId, Mask> masked_;         // now
+    std::vector<service::SourceMask> masks_;  // the changes of this run
+    RunChanges changes_;                      // of this run
+    bool changes_noted_ = false;              // all of them
+    std::shared_ptr<const std::vector<RunSource>> sources_ = std::make_shared<const std::vector<RunSource>>();
+    SteadyTime sources_looked_{};
+    std::set<SourceId> sources_alarmed_;  // in this run, each with an alarm of its own
 };
 
 }  // namespace weir::control

@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "weir/base/source_id.hpp"
 #include "weir/base/suggest.hpp"
 #include "weir/json/parse.hpp"
 
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::size_t comment_max = 4096;
 constexpr std::size_t parameters_max = 256;
+constexpr std::size_t sources_shown = 4096;  // those that miss most, if there are more
 
 template <class Value>
 json::object counts(const std::map<std::string, Value>& values) {
@@ -26,6 +28,12 @@ double seconds_of(WallTime time) { return std::chrono::duration<double>(time.tim
 json::value optional_text(const std::optional<std::string>& text) {
     if (!text) return nullptr;
     return json::value(json::safe(*text));
+}
+
+json::array to_json(const std::vector<RunSource>& sources) {
+    json::array all;
+    for (const auto& source : worst(sources, sources_shown)) all.push_back(control::to_json(source));
+    return all;
 }
 
 json::object to_json(const StationView& station) {
@@ -65,12 +73,53 @@ json::object to_json(const RunEvents& e) {
             {"built", e.built},       {"incomplete", e.incomplete}, {"recorded", e.recorded}};
 }
 
+json::object to_json(const RunSource& source) {
+    const auto& c = source.counts;
+    json::value last_seen;
+    if (c.last_seen) last_seen = seconds_of(*c.last_seen);
+    return {{"source", fmt::format("0x{:06x}", number(c.source))},
+            {"readout", source.readout},
+            {"expected", c.expected},
+            {"arrived", c.arrived},
+            {"bytes", c.bytes},
+            {"late", c.late},
+            {"lost", c.lost},
+            {"missing", c.missing},
+            {"missing_level2", source.missing_level2},
+            {"duplicated", c.duplicated},
+            {"disordered", c.disordered},
+            {"jumps", c.jumps},
+            {"refused", c.refused},
+            {"masked_events", c.masked},
+            {"masked", source.masked},
+            {"silent", source.silent},
+            {"last_seen", std::move(last_seen)}};
+}
+
 json::object to_json(const SelectionFaults& s) {
     return {{"forced", s.forced()}, {"threw", s.threw},       {"timed_out", s.timed_out},
             {"crashed", s.crashed}, {"unjudged", s.unjudged}, {"hanging", s.hanging}};
 }
 
 constexpr std::size_t ids_ranges_max = 100'000;
+
+json::object to_json(const TriggerAccount& t) {
+    const auto named = [](const NamedTriggers& n) {
+        return json::object{{"triggers", n.triggers}, {"level1_ids", n.level1_ids.ranges(ids_ranges_max)}};
+    };
+    const auto optional = [](const std::optional<double>& number) {
+        return number ? json::value(*number) : json::value();
+    };
+    return {{"running_seconds", t.running_seconds},
+            {"dead_seconds", optional(t.dead_seconds)},
+            {"dead_time", optional(t.dead_time())},
+            {"in_dead_time", t.in_dead_time},
+            {"busy_seconds", counts(t.busy_seconds)},
+            {"lost", named(t.lost)},
+            {"out_of_order", named(t.out_of_order)},
+            {"too_far_ahead", named(t.too_far_ahead)},
+            {"doubled", named(t.doubled)}};
+}
 
 json::value to_json(const std::optional<EventAccount>& account) {
     if (!account) return nullptr;
@@ -120,9 +169,11 @@ json::object to_json(const RunResult& result) {
             {"reason", json::safe(result.reason)},
             {"events", to_json(result.events)},
             {"stations", std::move(stations)},
+            {"sources", to_json(result.sources)},
             {"problems", std::move(problems)},
             {"account", to_json(result.account)},
             {"selection", to_json(result.selection)},
+            {"triggers", to_json(result.triggers)},
             {"alarms", std::move(alarms)},
             {"files", result.files},
             {"hand_off", to_json(result.hand_off)},
@@ -133,6 +184,8 @@ json::object to_json(const RunResult& result) {
 json::object to_json(const Partition& partition, const PartitionView& view) {
     json::array stations;
     for (const auto& station : view.stations) stations.push_back(to_json(station));
+    json::array changes;
+    for (const auto& change : view.changes) changes.push_back(catalogue::to_json(change));
     json::value last;
     if (view.last) last = to_json(*view.last);
     return {{"partition", json::safe(partition.name)},
@@ -147,6 +200,8 @@ json::object to_json(const Partition& partition, const PartitionView& view) {
             {"failure", optional_text(view.failure)},
             {"events", to_json(view.events)},
             {"stations", std::move(stations)},
+            {"sources", to_json(*view.sources)},
+            {"changes", std::move(changes)},
             {"last", std::move(last)}};
 }
 
@@ -165,6 +220,8 @@ Result<RunCommand> parse_run_command(std::string_view text) {
     command.request.comment = fields.text("comment", "", comment_max);
     command.reason = fields.text("reason", "", comment_max);
     command.station = fields.text("station", "");
+    const auto source = parse_source_id(fields.text("source", ""));
+    command.person = fields.text("person", "");
     if (const auto* parameters = fields.object("parameters")) {
         if (parameters->size() > parameters_max)
             fields.fail_with(fmt::format("more than {} parameters", parameters_max));
@@ -175,16 +232,23 @@ Result<RunCommand> parse_run_command(std::string_view text) {
     }
     fields.no_others();
     WEIR_TRY(fields.result());
-    const std::array words{std::string("start"),  std::string("stop"), std::string("pause"),
-                           std::string("resume"), std::string("exit"), std::string("replace")};
+    const std::array words{std::string("start"),  std::string("stop"),   std::string("pause"),
+                           std::string("resume"), std::string("exit"),   std::string("replace"),
+                           std::string("mask"),   std::string("unmask"), std::string("apply")};
     const auto found = std::ranges::find(words, word);
     if (found == words.end())
-        return fail(Errc::usage,
-                    fmt::format("unknown command \"{}\"; there are start, stop, pause, resume, exit and replace{}",
-                                word, did_you_mean(word, words)));
+        return fail(
+            Errc::usage,
+            fmt::format(
+                "unknown command \"{}\"; there are start, stop, pause, resume, exit, replace, mask, unmask and apply{}",
+                word, did_you_mean(word, words)));
     command.kind = static_cast<RunCommand::Kind>(found - words.begin());
     if (command.kind == RunCommand::Kind::replace && command.station.empty())
         return fail(Errc::usage, "replace: which \"station\"?");
+    const bool masks = command.kind == RunCommand::Kind::mask || command.kind == RunCommand::Kind::unmask;
+    if (masks && !source)
+        return fail(Errc::usage, fmt::format("{}: which \"source\"? It is a text such as \"0x420000\"", word));
+    command.source = source.value_or(SourceId{});
     return command;
 }
 

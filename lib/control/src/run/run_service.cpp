@@ -14,7 +14,8 @@ namespace {
 
 using Method = service::HttpRoute::Method;
 
-constexpr std::size_t log_lines_max = 1000;  // of one answer
+constexpr std::size_t log_lines_max = 1000;   // of one answer
+constexpr std::size_t sources_metered = 256;  // those that miss most, if there are more: each has nine series
 
 service::HttpResponse answer_of(const json::value& value) { return {200, json::serialize(value), "application/json"}; }
 
@@ -74,7 +75,22 @@ service::HttpResponse acknowledge(service::Reports& reports, std::string_view bo
     return answer_of(json::object{{"acknowledged", json::safe(alarm)}});
 }
 
-service::HttpResponse obey(RunControl& control, std::string_view body) {
+json::array texts(const std::vector<std::string>& from) {
+    json::array all;
+    for (const auto& text : from) all.emplace_back(json::safe(text));
+    return all;
+}
+
+service::HttpResponse apply(const RunServiceParts& parts) {
+    const auto applied = parts.apply();
+    if (!applied) return refusal(applied.error());
+    return answer_of(json::object{{"state", name(parts.control.view().state)},
+                                  {"at_once", texts(applied->at_once)},
+                                  {"anew", texts(applied->anew)}});
+}
+
+service::HttpResponse obey(const RunServiceParts& parts, std::string_view body) {
+    auto& control = parts.control;
     const auto command = parse_run_command(body);
     if (!command) return refusal(command.error());
     Result<> done;
@@ -88,6 +104,12 @@ service::HttpResponse obey(RunControl& control, std::string_view body) {
         case RunCommand::Kind::pause: done = control.pause(); break;
         case RunCommand::Kind::resume: done = control.resume(); break;
         case RunCommand::Kind::replace: done = control.replace(command->station); break;
+        case RunCommand::Kind::mask:
+        case RunCommand::Kind::unmask:
+            done = control.mask(command->source, command->kind == RunCommand::Kind::mask,
+                                command->person.empty() ? "command" : command->person);
+            break;
+        case RunCommand::Kind::apply: return apply(parts);
         case RunCommand::Kind::exit:
             control.shut_down(command->reason.empty() ? "ended by command" : command->reason);
             break;
@@ -117,7 +139,7 @@ std::vector<service::HttpRoute> run_routes(const RunServiceParts& parts) {
          }},
         {Method::post, "/run",
          [parts](const service::HttpRequest& request, const service::HttpAnswer& answer) {
-             answer(obey(parts.control, request.body));
+             answer(obey(parts, request.body));
          }},
         service::metrics_route(parts.metrics),
     };
@@ -140,6 +162,38 @@ service::Metrics::Collection collect_partition(service::Metrics& metrics, const 
         events("built", view.events.built);
         events("incomplete", view.events.incomplete);
         events("recorded", view.events.recorded);
+        std::uint64_t masked = 0, silent = 0, missing = 0;
+        for (const auto& source : *view.sources) {
+            masked += source.masked ? 1 : 0;
+            silent += source.silent ? 1 : 0;
+            missing += source.counts.missing > 0 ? 1 : 0;
+        }
+        const auto sources = [&](const char* what, std::uint64_t count) {
+            sink.gauge("weir_partition_sources", "sources of the partition, by how they are", {{"what", what}},
+                       real(count));
+        };
+        sources("all", view.sources->size());
+        sources("masked", masked);
+        sources("silent", silent);
+        sources("missing", missing);
+        for (const auto& source : worst(*view.sources, sources_metered)) {
+            const auto& c = source.counts;
+            const auto id = fmt::format("0x{:06x}", number(c.source));
+            const auto add = [&](const char* what, std::uint64_t count) {
+                sink.gauge("weir_source_fragments", "fragments of a source in the run, by what became of them",
+                           {{"source", id}, {"what", what}}, real(count));
+            };
+            add("expected", c.expected);
+            add("arrived", c.arrived);
+            add("late", c.late);
+            add("lost", c.lost);
+            add("missing", c.missing);
+            add("duplicated", c.duplicated);
+            add("disordered", c.disordered);
+            add("refused", c.refused);
+            add("masked", c.masked);
+            sink.gauge("weir_source_bytes", "bytes of the fragments that arrived", {{"source", id}}, real(c.bytes));
+        }
         for (const auto& station : view.stations) {
             const service::Labels labels{{"station", station.entry.name}, {"kind", name(station.entry.kind)}};
             sink.gauge("weir_station_up", "1: its process runs and is known", labels,

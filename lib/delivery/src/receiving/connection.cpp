@@ -51,7 +51,15 @@ transport::Interest Connection::interest() const noexcept {
 }
 
 void Connection::readable(MutableData staging, SteadyTime now) {
-    if (!reading_ || parked_ != Parked::no || state_ == State::ended) return;
+    for (std::size_t turn = 0; turn < chunk_size;) {
+        const auto count = read_once(staging, now);
+        if (count == 0) return;
+        turn += count;
+    }
+}
+
+std::size_t Connection::read_once(MutableData staging, SteadyTime now) {
+    if (!reading_ || parked_ != Parked::no || state_ == State::ended) return 0;
     const auto room = assembler_.payload_room();
     std::array<iovec, 2> targets{};
     std::size_t used = 0;
@@ -61,14 +69,16 @@ void Connection::readable(MutableData staging, SteadyTime now) {
     if (direct.size() == room.size()) targets[used++] = {staging.data(), staging.size()};
 
     const auto read = socket_.read(std::span(targets).first(used));
-    if (!read) return broken(read.error());
-    if (read->state == transport::Transfer::State::closed) return end();
-    if (read->state == transport::Transfer::State::would_block) return;
+    if (!read) return broken(read.error()), 0;
+    if (read->state == transport::Transfer::State::closed) return end(), 0;
+    if (read->state == transport::Transfer::State::would_block) return 0;
     last_byte_ = now;
     received_since_beat_ = true;
     const auto placed = std::min(read->count, direct.size());
     if (placed > 0 && assembler_.filled(placed) == Step::payload_end) event_ends(now);
     if (read->count > placed) consume(staging.first(read->count - placed), now);
+    const auto wanted = direct.size() + (direct.size() == room.size() ? staging.size() : 0);
+    return read->count == wanted ? read->count : 0;
 }
 
 void Connection::consume(ConstData input, SteadyTime now) {
@@ -122,6 +132,10 @@ void Connection::hello(SteadyTime now) {
         context_.report.warning(fmt::format("{} ({}) was refused: {}", peer_, wire::to_string(hello->session), text));
         close(reason, std::move(text), now);
     };
+    if (hello->protocol < wire::protocol_version_min)
+        return refuse(wire::ByeReason::unsupported_version,
+                      fmt::format("it speaks version {} of the protocol, and {} is the lowest that is understood here",
+                                  hello->protocol, wire::protocol_version_min));
     if (!allowed(hello->session.sender))
         return refuse(
             wire::ByeReason::not_allowed,
@@ -129,7 +143,10 @@ void Connection::hello(SteadyTime now) {
                         fmt::join(socket_.peer_names(), ", ")));
     if (hello->any_run) {
         const auto run = context_.sink.joined_run();
-        if (!run) return refuse(wire::ByeReason::wrong_run, "it names no run, and here it must");
+        if (!run) {
+            auto refusal = context_.sink.no_run_to_join();
+            return refuse(refusal.reason, std::move(refusal.text));
+        }
         hello->session.run = *run;
     }
     auto session = context_.sessions.enter(hello->session);
@@ -187,10 +204,9 @@ void Connection::hello(SteadyTime now) {
     account_ = std::make_shared<CreditAccount>(thread_, id_, window);
     account_->announce(window);
     state_ = State::running;
-    const auto protocol = std::min(hello->protocol, wire::protocol_version);
     const auto heartbeat = context_.options.heartbeat;
-    if (protocol >= 2 && heartbeat.count() > 0) beat_ = now + heartbeat;
-    wire::encode(wire::Welcome{.protocol = protocol,
+    if (heartbeat.count() > 0) beat_ = now + heartbeat;
+    wire::encode(wire::Welcome{.protocol = std::min(hello->protocol, wire::protocol_version),
                                .credit = window,
                                .event_size_max = context_.options.event_size_max.count(),
                                .durable = std::move(takeover.durable),

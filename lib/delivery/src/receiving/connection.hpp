@@ -62,6 +62,7 @@ public:
     Connection& operator=(const Connection&) = delete;
 
     // What happened, from the thread's loop. Afterwards look at state(), parked(), interest(), deadline().
+    // A turn ends with the read that reaches chunk_size, or when nothing more has come: what has is answered together.
     void readable(MutableData staging, SteadyTime now);
     void writable(SteadyTime now);
     void gone(SteadyTime now);          // reset by the peer, or both directions shut
@@ -124,6 +125,8 @@ private:
     void beat(SteadyTime now);
     [[nodiscard]] bool allowed(std::string_view sender) const;
     [[nodiscard]] std::optional<SteadyTime> message_deadline() const;
+    /// How many bytes came, where there may be more; else 0.
+    std::size_t read_once(MutableData staging, SteadyTime now);
     void broken(const Error& error);
     void malformed(std::string text, SteadyTime now, wire::ByeReason reason = wire::ByeReason::malformed);
     void discard_unfinished();
@@ -158,7 +161,7 @@ private:
     Incoming incoming_;
     IncomingEvent waiting_;  // complete; the sink was full
 
-    // Nothing: this sender speaks protocol 1, and may be silent.
+    // Nothing: no heartbeat is asked for, and this sender may be silent.
     std::optional<SteadyTime> beat_;  // when to check whether both sides sent something since the last
     bool sent_since_beat_ = false, received_since_beat_ = false;
     unsigned silent_beats_ = 0;

@@ -174,6 +174,16 @@ void Receiver::acknowledge(std::span<const Answer> events) {
     station_->answered();
 }
 
+void Receiver::acknowledge(Answer block, std::vector<wire::Refusal> refused) {
+    const auto session = station_->context.sessions.find(block.session);
+    if (!session || !session->acknowledge(block.sequence, std::move(refused))) return;
+    station_->context.ledger.update([](ReceiverStats& stats) {
+        ++stats.acknowledged;
+        --stats.in_hand;
+    });
+    station_->answered();
+}
+
 void Receiver::reject(Answer event, wire::RejectReason reason, std::string text) {
     const auto session = station_->context.sessions.find(event.session);
     if (!session || !session->reject(event.sequence, reason, std::move(text))) return;

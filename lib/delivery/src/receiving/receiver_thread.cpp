@@ -147,6 +147,8 @@ void ReceiverThread::read_requests(SteadyTime now) {
         act(connection);
         settle(connection, was_parked);
     };
+    // Before connections end: what a sink takes at the end of its run is answered.
+    if (requests.sink_has_room) resume(for_sink_, Connection::Parked::for_sink, now);
     for (const auto id : requests.touched) visit(id, [now](Connection& connection) { connection.send_answers(now); });
     for (const auto& end : requests.ends) {
         const auto close = [&](Connection& connection) { connection.close(end.reason, end.text, now); };
@@ -163,7 +165,6 @@ void ReceiverThread::read_requests(SteadyTime now) {
     if (requests.make_room) make_room(now);
     if (requests.memory_freed) resume(for_memory_, Connection::Parked::for_memory, now);
     if (requests.reception_freed) resume(for_share_, Connection::Parked::for_share, now);
-    if (requests.sink_has_room) resume(for_sink_, Connection::Parked::for_sink, now);
 }
 
 void ReceiverThread::resume(std::deque<ConnectionId>& parked, Connection::Parked as, SteadyTime now) {

@@ -262,6 +262,17 @@ bool SendBuffer::reject(Sequence sequence, wire::RejectReason reason, std::vecto
     return true;
 }
 
+bool SendBuffer::was_sent(Sequence sequence) const {
+    const std::scoped_lock lock(mutex_);
+    return sequence <= highest_sent_ || sequence < first_ || replays_;
+}
+
+bool SendBuffer::open(Sequence sequence) const {
+    const std::scoped_lock lock(mutex_);
+    return sequence >= first_ && number(sequence) - number(first_) < held_.size() &&
+           !held_[number(sequence) - number(first_)].final;
+}
+
 void SendBuffer::limit_event_size(std::uint64_t event_size_max, std::vector<Settled>& settled) {
     const std::scoped_lock lock(mutex_);
     event_size_max_ = event_size_max;

@@ -66,6 +66,10 @@ public:
     /// (When the session is replayed, an earlier process has sent it: it is answered again after it was sent again.)
     [[nodiscard]] bool acknowledge(wire::SequenceRange range, std::vector<Settled>& settled);
     [[nodiscard]] bool reject(Sequence sequence, wire::RejectReason reason, std::vector<Settled>& settled);
+    /// It was sent completely, on any connection; with TLS: perhaps.
+    [[nodiscard]] bool was_sent(Sequence sequence) const;
+    /// It is held and not final.
+    [[nodiscard]] bool open(Sequence sequence) const;
     /// The owner of these many settled events knows what became of them.
     void reported(std::size_t events);
     /// WELCOME of a session that joins: its run from now on.

@@ -234,16 +234,26 @@ void SenderLink::lost(std::string problem) {
     send_buffer_.disconnected(problem);
     if (std::exchange(welcomed_, false)) last_connected_ = now_;
     const auto alone = now_ - last_connected_;
-    if (options_.give_up_after.count() == 0 || alone < options_.give_up_after) return;
+    if (options_.give_up_after.count() == 0 || alone < options_.give_up_after)
+        return notify(LinkState::connecting, problem);
+    fail_for_good({Errc::io, 0,
+                   fmt::format("no connection for {} s; the sender has failed: {}",
+                               std::chrono::duration_cast<std::chrono::seconds>(alone).count(), problem)});
+}
+
+void SenderLink::fail_for_good(Error error) {
+    report_settled();  // answers that came before: who sees the failure has seen them
     failed_ = true;
-    send_buffer_.set_failure({Errc::io, 0,
-                              fmt::format("no connection for {} s; the sender has failed: {}",
-                                          std::chrono::duration_cast<std::chrono::seconds>(alone).count(), problem)});
+    const auto why = error.message();
+    send_buffer_.set_failure(std::move(error));
+    notify(LinkState::failed, why);
 }
 
 void SenderLink::report_settled() {
-    if (options_.on_final) {
-        for (const auto& event : settled_) options_.on_final(event.sequence, event.rejected);
+    for (const auto& event : settled_) {
+        const auto refused = refused_.extract(event.sequence);
+        if (refused && !event.rejected && options_.on_refused) options_.on_refused(event.sequence, refused.mapped());
+        if (options_.on_final) options_.on_final(event.sequence, event.rejected);
     }
     send_buffer_.reported(settled_.size());
     settled_.clear();

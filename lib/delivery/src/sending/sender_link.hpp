@@ -8,6 +8,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -80,6 +81,10 @@ private:
     void written(std::size_t count);
     void report_settled();
     void lost(std::string problem);
+    void fail_for_good(Error error);
+    void notify(LinkState state, const std::string& why = {}) const {
+        if (options_.on_state) options_.on_state(state, why);
+    }
 
     const SenderOptions& options_;
     const transport::HostPort host_;
@@ -102,7 +107,7 @@ private:
     std::vector<std::byte> control_;  // HELLO, BYE
     std::size_t control_sent_ = 0;
     bool welcomed_ = false;
-    // Nothing: before WELCOME, or the recorder speaks protocol 1 and may be silent.
+    // Nothing: before WELCOME, or the recorder asks for no heartbeat and may be silent.
     std::optional<SteadyTime> beat_;  // when to check whether both sides sent something since the last
     std::chrono::milliseconds heartbeat_{0};
     bool sent_since_beat_ = false, received_since_beat_ = false;
@@ -114,6 +119,7 @@ private:
     std::vector<iovec> pieces_;
 
     std::vector<SendBuffer::Settled> settled_;
+    std::map<Sequence, std::vector<wire::Refusal>> refused_;  // of blocks that are not final yet
     std::chrono::milliseconds backoff_;
     SteadyTime last_connected_;  // the end of the last connection; before the first, when this began
     unsigned replaced_ = 0;      // times without an ACK between

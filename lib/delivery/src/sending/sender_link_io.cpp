@@ -135,6 +135,15 @@ Result<> SenderLink::message() {
             return protocol_error("it rejects an event that was never sent");
         return {};
     }
+    if (header.is(wire::MessageType::refused) && wire::is_block(options_.format)) {
+        auto refused = WEIR_TRY(wire::decode_refused(assembler_.meta()));
+        if (!send_buffer_.was_sent(refused.sequence))
+            return protocol_error("it refuses records of a block that was never sent");
+        // Its block's ACK may be lost, and both come again.
+        if (send_buffer_.open(refused.sequence))
+            refused_.insert_or_assign(refused.sequence, std::move(refused.records));
+        return {};
+    }
     if ((header.flags & wire::flag_optional) != 0) return {};
     return protocol_error(fmt::format("a message of type {} may not come here", header.type));
 }
@@ -145,25 +154,17 @@ Result<> SenderLink::welcome() {
         return protocol_error(
             fmt::format("it answers with protocol {}, {} was offered", welcome.protocol, wire::protocol_version));
     if (std::exchange(join_run_, false)) {
-        if (welcome.protocol < 2) {
-            failed_ = true;
-            send_buffer_.set_failure(
-                {Errc::unsupported, 0,
-                 fmt::format("{} does not send the run that it records; name the run", to_string(host_))});
-            return fail(Errc::unsupported, "the run is not known");
-        }
         session_.run = welcome.run;
         send_buffer_.joined(welcome.run);
     }
-    if (welcome.protocol >= 2 && welcome.heartbeat_ms > 0) {
+    if (welcome.heartbeat_ms > 0) {
         heartbeat_ = std::chrono::milliseconds(welcome.heartbeat_ms);
         beat_ = now_ + heartbeat_;
     }
     for (const auto& range : welcome.durable.intervals()) {
         if (send_buffer_.acknowledge(range, settled_)) continue;
         // Continuing would lose events in silence: the recorder would take new ones for old.
-        failed_ = true;
-        send_buffer_.set_failure(
+        fail_for_good(
             {Errc::refused, 0,
              fmt::format("{} holds sequences up to {} of session {} that this sender has not sent; another sender "
                          "has used the same name and incarnation: choose a new incarnation",
@@ -174,6 +175,7 @@ Result<> SenderLink::welcome() {
     send_buffer_.connected();
     credit_ = welcome.credit;
     welcomed_ = true;
+    notify(LinkState::connected);
     return {};
 }
 
@@ -191,9 +193,8 @@ Result<> SenderLink::bye() {
         case wire::ByeReason::run_closed:
         case wire::ByeReason::not_allowed:
         case wire::ByeReason::format_mismatch:  // the same HELLO would end the same way
-            failed_ = true;
             send_buffer_.disconnected(text);
-            send_buffer_.set_failure({Errc::refused, 0, text});
+            fail_for_good({Errc::refused, 0, text});
             break;
         default: break;
     }

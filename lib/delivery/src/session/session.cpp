@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t rejects_per_turn = 200;  // with the longest texts about 64 KiB
 constexpr std::size_t rejection_text_max = 256;
+constexpr std::size_t refusals_per_turn = 8192;  // 64 KiB
 
 Sequence before(Sequence sequence) noexcept { return Sequence{number(sequence) - 1}; }
 
@@ -50,6 +51,12 @@ Session::Takeover Session::take_over(Owner owner, const wire::Hello& hello) {
         to_reject_.push_back(sequence);
     }
     to_acknowledge_ = {};
+    to_refuse_.clear();
+    for (const auto& [sequence, refused] : refusals_) {  // WELCOME would settle them without their refusals
+        takeover.durable.erase(sequence);
+        to_refuse_.push_back(sequence);
+        to_acknowledge_.insert(sequence);
+    }
     const auto ranges = takeover.durable.ranges();
     if (ranges.size() > wire::message_ranges_max) {  // WELCOME holds no more; the others follow in ACKs
         for (const auto& range : ranges.subspan(wire::message_ranges_max)) to_acknowledge_.insert(range);
@@ -63,8 +70,16 @@ void Session::disconnected(ConnectionId connection) {
     if (owned_by(connection)) owner_.reset();
 }
 
+void Session::erase_refusals_below(Sequence oldest_held) {
+    const auto kept = refusals_.lower_bound(oldest_held);
+    for (auto at = refusals_.begin(); at != kept; ++at) refused_records_ -= at->second.size();
+    refusals_.erase(refusals_.begin(), kept);
+    while (!to_refuse_.empty() && to_refuse_.front() < oldest_held) to_refuse_.pop_front();
+}
+
 void Session::erase_below(Sequence oldest_held) {
     if (oldest_held <= Sequence{1}) return;
+    erase_refusals_below(oldest_held);
     const auto kept = rejections_.lower_bound(oldest_held);
     for (auto at = rejections_.begin(); at != kept; ++at) abandoned_.insert(at->first);
     rejections_.erase(rejections_.begin(), kept);
@@ -110,7 +125,8 @@ Session::Standing Session::arrives(ConnectionId connection, const wire::EventMet
     erase_below(meta.oldest_held);
     if (final_.contains(meta.sequence)) return Standing::final;
     if (in_hand_.contains(meta.sequence)) return Standing::in_hand;
-    if (final_.intervals().size() + in_hand_.intervals().size() + rejections_.size() >= intervals_max_)
+    if (final_.intervals().size() + in_hand_.intervals().size() + rejections_.size() + refused_records_ >=
+        intervals_max_)
         return Standing::scattered;
     return Standing::fresh;
 }
@@ -143,6 +159,8 @@ void Session::answer(Sequence sequence) {
     } else if (rejections_.contains(sequence)) {
         if (std::ranges::find(to_reject_, sequence) == to_reject_.end()) to_reject_.push_back(sequence);
     } else if (final_.contains(sequence)) {
+        if (refusals_.contains(sequence) && std::ranges::find(to_refuse_, sequence) == to_refuse_.end())
+            to_refuse_.push_back(sequence);
         to_acknowledge_.insert(sequence);
     } else {
         return;  // in hand: its answer is still to come
@@ -150,10 +168,16 @@ void Session::answer(Sequence sequence) {
     notify();
 }
 
-bool Session::acknowledge(Sequence sequence) {
+bool Session::acknowledge(Sequence sequence, std::vector<wire::Refusal> refused) {
     const std::scoped_lock lock(mutex_);
     if (!wire::valid(sequence) || !in_hand_.erase(sequence)) return false;
     final_.insert(sequence);
+    if (!refused.empty()) {
+        WEIR_ASSERT(refused.size() <= wire::refusals_max);
+        refused_records_ += refused.size();
+        refusals_.insert_or_assign(sequence, std::move(refused));
+        to_refuse_.push_back(sequence);
+    }
     to_acknowledge_.insert(sequence);
     notify();
     return true;
@@ -200,13 +224,20 @@ bool Session::take_answers(ConnectionId connection, std::uint64_t credit, bool c
     const std::scoped_lock lock(mutex_);
     if (!owned_by(connection)) return false;
     notified_ = false;
-    // REJECTs go first: an ACK may cover their sequences only after them.
+    // REJECTs and REFUSEDs go first: an ACK may cover their sequences only after them.
     for (std::size_t n = 0; n < rejects_per_turn && !to_reject_.empty(); ++n) {
         const auto at = rejections_.find(to_reject_.front());
         if (at != rejections_.end()) encode(wire::Reject{at->first, at->second.reason, at->second.text}, out);
         to_reject_.pop_front();
     }
     if (!to_reject_.empty()) return true;
+    for (std::size_t records = 0; records < refusals_per_turn && !to_refuse_.empty(); to_refuse_.pop_front()) {
+        const auto at = refusals_.find(to_refuse_.front());
+        if (at == refusals_.end()) continue;
+        encode(wire::Refused{at->first, at->second}, out);
+        records += at->second.size();
+    }
+    if (!to_refuse_.empty()) return true;
     if (to_acknowledge_.empty() && !credit_is_news) return false;
 
     wire::Ack ack{.credit = credit, .cumulative = final_.cumulative()};

@@ -64,8 +64,8 @@ public:
     /// final, the answer that it had.
     void answer(Sequence sequence);
 
-    /// True when the event was in hand.
-    [[nodiscard]] bool acknowledge(Sequence sequence);
+    /// True when the event was in hand. `refused`: of a block, the records that are not taken.
+    [[nodiscard]] bool acknowledge(Sequence sequence, std::vector<wire::Refusal> refused = {});
     [[nodiscard]] bool reject(Sequence sequence, wire::RejectReason reason, std::string text);
     /// It was in hand, and is neither final nor in hand any more: it is returned. True when it was in hand.
     [[nodiscard]] bool return_event(Sequence sequence);
@@ -87,6 +87,7 @@ private:
     };
     [[nodiscard]] bool owned_by(ConnectionId connection) const { return owner_ && owner_->connection == connection; }
     void erase_below(Sequence oldest_held);
+    void erase_refusals_below(Sequence oldest_held);
     std::uint64_t reopen(wire::SequenceRange range);
     void add_rejection(Sequence sequence, wire::RejectReason reason, std::string text);
     void notify();
@@ -107,6 +108,10 @@ private:
     std::map<Sequence, Rejection> held_;        // in hand: no answer is sent yet
     wire::SequenceSet to_acknowledge_;          // final, not sent on this connection
     std::deque<Sequence> to_reject_;
+    // Of blocks: final, and the sender may not know.
+    std::map<Sequence, std::vector<wire::Refusal>> refusals_;
+    std::size_t refused_records_ = 0;  // in refusals_
+    std::deque<Sequence> to_refuse_;
     bool notified_ = false;  // the owner has a request already
     bool untouched_ = true;
 };

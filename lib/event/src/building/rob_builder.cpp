@@ -11,7 +11,6 @@
 namespace weir::event {
 namespace {
 
-constexpr std::size_t rob_header_words = common_header_words + 1;
 constexpr std::size_t rod_words_without_data = rod_header_words + 1 + rod_trailer_words;
 
 /// Checks the options and appends a ROB of `payload_size` bytes, header filled in, payload and checksum not.
@@ -96,6 +95,11 @@ Result<> append_rob_around(std::vector<std::byte>& to, SourceId source, ConstDat
 
 Result<> append_lost_rob(std::vector<std::byte>& to, const RodFields& rod, RobOptions options) {
     options.status |= status::rob_lost | status::dummy_collection_timeout | status::dummy_fragment | status::timeout;
+    return append_rob(to, rod, {}, options);
+}
+
+Result<> append_masked_rob(std::vector<std::byte>& to, const RodFields& rod, RobOptions options) {
+    options.status |= status::rob_discarded | status::dummy_fragment;
     return append_rob(to, rod, {}, options);
 }
 

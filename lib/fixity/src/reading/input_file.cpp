@@ -155,7 +155,7 @@ std::expected<std::size_t, Failure> InputFile::read_stream(std::uint64_t offset,
     while (done < to.size()) {
         struct pollfd ready{.fd = fd_, .events = POLLIN, .revents = 0};
         const int polled = ::poll(&ready, 1, poll_ms);
-        if (how.stop && how.stop()) return std::unexpected(Failure{offset + done, 0, "stopped", true});
+        if (how.stop && how.stop({})) return std::unexpected(Failure{offset + done, 0, "stopped", true});
         if (polled == 0 || (polled < 0 && errno == EINTR)) continue;
         const auto got = ::read(fd_, to.data() + done, to.size() - done);
         if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;

@@ -2,16 +2,16 @@
 #include "reading/piece_cursor.hpp"
 
 #include <algorithm>
-#include <thread>
 
+#include "weir/base/stoppable_sleep.hpp"
 #include "weir/fixity/rate_limit.hpp"
 
 namespace weir::fixity {
 namespace {
 
-constexpr std::chrono::milliseconds patience{100};  // between two looks at stop
-
-bool stopped(const Reading& how) { return how.stop && how.stop(); }
+bool stopped(const Reading& how, std::chrono::nanoseconds at_most = {}) {
+    return how.stop ? how.stop(at_most) : !stoppable_sleep(at_most, {});
+}
 
 }  // namespace
 
@@ -20,11 +20,7 @@ Failure stopped_at(std::uint64_t offset) { return {offset, 0, "stopped", true}; 
 bool may_read(const Reading& how, std::uint64_t bytes) {
     if (stopped(how)) return false;
     if (how.limit == nullptr) return true;
-    for (auto wait = how.limit->take(bytes); wait > std::chrono::nanoseconds::zero(); wait -= patience) {
-        std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(wait, patience));
-        if (stopped(how)) return false;
-    }
-    return true;
+    return !stopped(how, how.limit->take(bytes));
 }
 
 bool PieceCursor::is_cold() {

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <condition_variable>
 
+#include "weir/base/stoppable_sleep.hpp"
 #include "weir/digest/summer.hpp"
 #include "weir/fixity/pieces.hpp"
 #include "weir/fixity/rate_limit.hpp"
@@ -22,15 +22,6 @@ std::unexpected<ReadFailure> unreadable(const fixity::Failure& failure, const st
     if (failure.offset) what += fmt::format(" at offset {}", *failure.offset);
     if (failure.os_errno == 0) what += ": " + failure.text;
     return failed({Errc::io, failure.os_errno, std::move(what)}, true);
-}
-
-/// False: stopped.
-bool sleep(std::chrono::nanoseconds time, const std::stop_token& stop) {
-    std::mutex mutex;
-    std::condition_variable_any never;
-    std::unique_lock lock(mutex);
-    never.wait_for(lock, stop, time, [] { return false; });
-    return !stop.stop_requested();
 }
 
 constexpr std::size_t piece_size = 512 << 10;  // summed while it is in the cache
@@ -72,7 +63,7 @@ std::expected<SourceSum, ReadFailure> read_source(const std::filesystem::path& p
             end = *got < piece.size();
         }
         if (upload != nullptr && size > 0) {
-            if (options.limit != nullptr && !sleep(options.limit->take(size), stop))
+            if (options.limit != nullptr && !stoppable_sleep(options.limit->take(size), stop))
                 return failed({Errc::refused, 0, "stopped"}, false);
             if (auto put = upload->put(size); !put) return failed(put.error(), false);
             if (options.progress) options.progress(size);

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "weir/base/stoppable_sleep.hpp"
 #include "weir/digest/summer.hpp"
 #include "weir/fixity/pieces.hpp"
 
@@ -92,7 +93,7 @@ public:
         how.cache = fixity::Cache::direct;
         how.overlap = fixity::Overlap::never;
         how.piece = Bytes{copied_size};
-        how.stop = [&] { return patience.stop.stop_requested(); };
+        how.stop = [&](std::chrono::nanoseconds at_most) { return !stoppable_sleep(at_most, patience.stop); };
         how.system = &system_;
         const auto what = fmt::format("cannot read back {}", url(place));
         const auto file = fixity::InputFile::open((root_ / place).native(), fixity::Origin::listed, how);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "weir/base/assert.hpp"
+#include "weir/base/system_clock.hpp"
 
 namespace weir::recorder {
 namespace {
@@ -18,11 +19,9 @@ std::byte* map_arena(std::size_t size) {
     return static_cast<std::byte*>(memory);
 }
 
-const SystemClock system_clock;
-
 }  // namespace
 
-SegmentPool::SegmentPool(Bytes total, Bytes segment) : SegmentPool(total, segment, system_clock) {}
+SegmentPool::SegmentPool(Bytes total, Bytes segment) : SegmentPool(total, segment, system_clock()) {}
 
 SegmentPool::SegmentPool(Bytes total, Bytes segment, const Clock& clock)
     : clock_(clock),

@@ -88,7 +88,7 @@ void RecordingWatch::check_space(SteadyTime now) {
         reports_.alarm("disks full soon",
                        fmt::format("at the present rate of {} a second there is space for {} s; add a directory or "
                                    "free some",
-                                   to_string(rate), until->count()));
+                                   human(rate), until->count()));
 }
 
 std::optional<std::chrono::seconds> RecordingWatch::until_full() const {

@@ -19,7 +19,9 @@ event::Format format_of(wire::EventFormat format) {
     switch (format) {
         case wire::EventFormat::event_5_0: return event::Format::event_5_0;
         case wire::EventFormat::event_3_0: return event::Format::event_3_0;
-        case wire::EventFormat::opaque: return event::Format::opaque;
+        case wire::EventFormat::opaque:
+        case wire::EventFormat::fragments:  // whose senders a recorder refuses
+        case wire::EventFormat::triggers: return event::Format::opaque;
     }
     return event::Format::opaque;
 }

@@ -18,6 +18,7 @@
 #include "weir/base/leaving_file.hpp"
 #include "weir/catalogue/file_sums.hpp"
 #include "weir/catalogue/hand_off_lock.hpp"
+#include "weir/catalogue/run_record_file.hpp"
 #include "weir/catalogue/sqlite_catalogue.hpp"
 #include "weir/datafile/journal_writer.hpp"
 #include "weir/datafile/raw_file_reader.hpp"
@@ -217,6 +218,35 @@ Result<> end_runs(const std::set<RunAtRecorder>& added, const std::set<RunAtReco
     return {};
 }
 
+Result<> enter_run_record(const catalogue::RunRecord& record, const std::map<std::string, std::string>& known,
+                          catalogue::Catalogue& catalogue) {
+    for (const auto& [name, value] : record.parameters) {
+        if (known.contains(name)) continue;
+        WEIR_TRY(catalogue.set_run_parameter(record.run, name, value));
+    }
+    return catalogue::keep_run_record(catalogue, record);
+}
+
+/// With what runs were taken, and their parameters, where the catalogue has no record of them.
+Result<> enter_run_records(std::span<const fs::path> places, catalogue::Catalogue& catalogue, RebuildResult& result) {
+    for (const auto& place : places) {
+        const auto files = WEIR_TRY(catalogue::run_record_files(place));
+        for (const auto& file : files) {
+            const auto record = catalogue::read_run_record(file);
+            if (!record) {
+                result.failed.push_back(record.error());
+                continue;
+            }
+            const auto known = WEIR_TRY(catalogue.run_parameters(record->run));
+            if (known.contains(catalogue::run_record_parameter)) continue;
+            // One that the catalogue does not take costs the others nothing.
+            if (const auto entered = enter_run_record(*record, known, catalogue)) ++result.run_records;
+            else result.failed.push_back(entered.error());
+        }
+    }
+    return {};
+}
+
 }  // namespace
 
 Result<std::set<Guid>> known_files(const std::set<RunAtRecorder>& runs, catalogue::Catalogue& catalogue) {
@@ -271,6 +301,7 @@ Result<RebuildResult> rebuild_places(std::span<const fs::path> places, FoundFile
     }
     result.runs_added = added.size();
     WEIR_TRY(end_runs(added, before.interrupted, contents, catalogue, clock));
+    WEIR_TRY(enter_run_records(places, catalogue, result));
     for (const auto& state : remains.reader_states) {
         WEIR_TRY(catalogue.set_reader_state(state));
     }

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/selection/supervisor_station.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+
+#include "triggers/outside/trigger_server.hpp"
 #include "weir/selection/selection_unit.hpp"
 
 namespace weir::selection {
@@ -12,25 +16,41 @@ namespace {
 /// The logic, and what its thread reports to the others.
 class SupervisorLogic final : public station::StationLogic {
 public:
-    SupervisorLogic(const SupervisorOptions& options, messaging::StationLoop& loop, service::SharedStatus& status,
-                    Reporter report, const Clock& clock)
-        : loop_(loop), status_(status), supervisor_(options, loop.endpoint(), clock, std::move(report)) {}
+    SupervisorLogic(const SupervisorOptions& options, std::shared_ptr<TriggerServer> server,
+                    messaging::StationLoop& loop, service::SharedStatus& status, Reporter report, const Clock& clock)
+        : loop_(loop),
+          status_(status),
+          clock_(clock),
+          server_(std::move(server)),
+          first_(options.triggers.source),
+          counts_ids_(server_ || options.triggers.kind == TriggerKind::first),
+          supervisor_(server_ ? Supervisor(options, loop.endpoint(), server_->triggers(), std::move(report))
+                              : Supervisor(options, loop.endpoint(), clock, std::move(report))) {}
+    ~SupervisorLogic() override { end_input(); }
 
-    /// Of the readouts with the one that takes results.
+    /// Of the readouts with the one that takes results, and with those that may be busy.
     bool speaks_with(const Peer& peer) const override {
-        return peer.kind != StationKind::readout || is_pseudo_readout(peer);
+        return peer.kind != StationKind::readout || is_pseudo_readout(peer) || peer.busy;
     }
     Result<> set_peers(const std::vector<Peer>& peers, SteadyTime now) override {
         supervisor_.set_peers(peers, now);
+        if (!supervisor_.has_first_source())
+            return fail(Errc::usage, fmt::format("events begin with fragments of source 0x{:06x}, and no readout that "
+                                                 "is filled from outside serves it",
+                                                 number(first_)));
         return {};
     }
-    void start_run(RunNumber, SteadyTime now) override {
+    void start_run(RunNumber run, SteadyTime now) override {
         over_ = false;
         supervisor_.start_run(now);
+        if (server_) server_->start_run(run, [this] { loop_.call([] {}); });
     }
-    void pause() override { supervisor_.pause(); }
+    void pause() override { supervisor_.pause(clock_.now()); }
     void resume(SteadyTime now) override { supervisor_.resume(now); }
-    void drain() override { supervisor_.stop(); }
+    void drain() override {
+        supervisor_.stop(clock_.now());
+        end_input();
+    }
     /// The rest of the time is kept to send the DFM what is accepted by force.
     bool force(SteadyTime now) override {
         supervisor_.force_all(now);
@@ -48,7 +68,9 @@ public:
     std::optional<SteadyTime> step(SteadyTime now) override { return supervisor_.step(now); }
     service::StationEvents events() const override {
         if (!supervisor_.idle() && !over_) return {};
-        return {{"accepted", supervisor_.accepted()}};
+        auto events = supervisor_.trigger_faults();
+        events.emplace("accepted", supervisor_.accepted());
+        return events;
     }
     void publish_status() override {
         const auto counts = supervisor_.counts();
@@ -65,12 +87,21 @@ public:
                            {"late_verdicts", double(counts.late_verdicts)},
                            {"empty_results", double(counts.empty_results)},
                            {"told_again", double(counts.resent)},
+                           {"regions_failed", double(counts.regions_failed)},
                            {"at_units", double(counts.at_units)},
                            {"waits_for_units", double(counts.waits_for_units)},
                            {"waits_for_assigner", double(counts.waits_for_assigner)},
                            {"decision_seconds", counts.latency_seconds},
                            {"unexpected", double(counts.unexpected)},
                            {"malformed", double(counts.malformed)}};
+        const auto triggers = supervisor_.triggers();
+        status.counters["triggers_in_dead_time"] = double(triggers.dead_time);
+        if (counts_ids_) add_order(triggers, counts.skipped, status);
+        if (server_) add_input(status);
+        const auto busy = supervisor_.busy_times();
+        status.counters["running_seconds"] = busy.running;
+        if (busy.dead) status.counters["dead_seconds"] = *busy.dead;
+        for (const auto& [cause, seconds] : busy.by_cause) status.counters["busy_seconds " + cause] = seconds;
         const auto stats = loop_.stats();
         status.counters["posts_resent"] = double(stats.endpoint.reliable_resent);
         status.counters["kernel_drops"] = double(stats.kernel_drops);
@@ -90,8 +121,36 @@ private:
                 (supervisor_.results_sent() && endpoint.reliable_in_flight(*results) == 0));
     }
 
+    /// No trigger comes in any more; those that wait are refused.
+    void end_input() {
+        if (server_) server_->end_run();
+    }
+    static void add_order(const TriggerCounts& triggers, std::uint64_t skipped, service::StationStatus& status) {
+        status.counters["triggers_lost"] = double(triggers.lost);
+        status.counters["triggers_doubled"] = double(triggers.doubled);
+        status.counters["triggers_out_of_order"] = double(triggers.out_of_order);
+        status.counters["triggers_too_far_ahead"] = double(triggers.too_far_ahead);
+        status.counters["level1_ids_skipped"] = double(skipped);
+    }
+    void add_input(service::StationStatus& status) const {
+        const auto stats = server_->stats();
+        status.counters["input_port"] = double(server_->port());
+        status.counters["input_connections"] = double(stats.receiver.connections);
+        status.counters["input_blocks"] = double(stats.blocks);
+        status.counters["input_blocks_malformed"] = double(stats.blocks_malformed);
+        status.counters["input_blocks_waiting"] = double(stats.waiting);
+        status.counters["input_records"] = double(stats.records);
+        status.counters["input_refused"] = double(stats.refused);
+        status.counters["input_bytes"] = double(stats.receiver.bytes);
+    }
+
     messaging::StationLoop& loop_;
     service::SharedStatus& status_;
+    const Clock& clock_;
+    const std::shared_ptr<TriggerServer>
+        server_;             // shared with the station, which has it from configure on; may be null
+    const SourceId first_;   // that events begin with, if they do
+    const bool counts_ids_;  // of triggers from outside
     Supervisor supervisor_;
     bool over_ = false;  // the run
 };
@@ -105,7 +164,10 @@ station::LoopStationOptions around(const SupervisorStationOptions& options) {
                      .loop = options.loop,
                      .link = options.link,
                      .speaks_with = kinds,
-                     .watches = kinds}};
+                     .watches = kinds},
+            .first = options.supervisor.triggers.kind == TriggerKind::first
+                         ? std::optional(options.supervisor.triggers.source)
+                         : std::nullopt};
 }
 
 }  // namespace
@@ -113,10 +175,14 @@ station::LoopStationOptions around(const SupervisorStationOptions& options) {
 SupervisorStation::SupervisorStation(SupervisorStationOptions options, Reporter report, const Clock& clock)
     : LoopStation(
           around(options),
-          [supervisor = options.supervisor, report = std::move(report), &clock]() -> Result<MakeLogic> {
-              return [&supervisor, &report, &clock](messaging::StationLoop& loop, service::SharedStatus& status) {
-                  return std::make_unique<SupervisorLogic>(supervisor, loop, status, report, clock);
-              };
+          [supervisor = options.supervisor, input = options.input, report = std::move(report),
+           &clock]() -> Result<MakeLogic> {
+              std::shared_ptr<TriggerServer> server;
+              if (input) server = WEIR_TRY(TriggerServer::open(*input, supervisor.first_level1, report, clock));
+              return
+                  [&supervisor, &report, &clock, server](messaging::StationLoop& loop, service::SharedStatus& status) {
+                      return std::make_unique<SupervisorLogic>(supervisor, server, loop, status, report, clock);
+                  };
           },
           clock) {}
 

@@ -144,7 +144,7 @@ bool Supervisor::give_to(wire::StationId id, Unit& unit, std::size_t events, Ste
     task_.events.resize(events);
     for (std::size_t i = 0; i < events; ++i) {
         task_.events[i].ticket = open_.at(to_give_[i]).ticket;
-        draw_regions(task_.events[i].ticket.global_id, task_.events[i].regions);
+        find_regions(task_.events[i].ticket, task_.events[i].regions);
     }
     buffer_.clear();
     encode(task_, buffer_);
@@ -165,16 +165,30 @@ bool Supervisor::give_to(wire::StationId id, Unit& unit, std::size_t events, Ste
     return true;
 }
 
-/// The same ones for an event whenever it is given.
-void Supervisor::draw_regions(GlobalEventId id, std::vector<SourceId>& regions) const {
+void Supervisor::find_regions(const wire::EventTicket& event, std::vector<SourceId>& regions) {
     regions.clear();
-    if (options_.regions == 0 || options_.regions >= sources_.size()) {
+    if (!options_.regions_of) return draw_regions(event.global_id, options_.regions, regions);
+    if (const auto found = options_.regions_of(event, regions); !found) {
+        ++counts_.regions_failed;
+        report_({.severity = Severity::warning,
+                 .what = "regions of interest failed",
+                 .why = fmt::format("on event {}, which gets all fragments: {}", number(event.global_id),
+                                    found.error().context),
+                 .alarm = "regions_failed"});
+        regions.clear();
+        draw_regions(event.global_id, 0, regions);
+    }
+}
+
+/// The same ones for an event whenever it is given.
+void Supervisor::draw_regions(GlobalEventId id, std::uint32_t count, std::vector<SourceId>& regions) const {
+    if (count == 0 || count >= sources_.size()) {
         regions.assign(sources_.begin(),
                        sources_.begin() + static_cast<std::ptrdiff_t>(std::min(sources_.size(), wire::regions_max)));
         return;
     }
     Random random(options_.seed * 0xd134'2543'de82'ef95 + number(id));
-    while (regions.size() < std::min<std::size_t>(options_.regions, wire::regions_max)) {
+    while (regions.size() < std::min<std::size_t>(count, wire::regions_max)) {
         const auto source = sources_[random.below(sources_.size())];
         if (std::ranges::find(regions, source) == regions.end()) regions.push_back(source);
     }

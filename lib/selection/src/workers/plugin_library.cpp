@@ -1,43 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workers/plugin_library.hpp"
 
-#include <dlfcn.h>
-#include <fmt/format.h>
-
 #include <exception>
-#include <system_error>
 
+#include "weir/plugin/library.hpp"
 #include "weir/selection/selector.hpp"
 
 namespace weir::selection {
 
 Result<SelectFunction*> load_library(const std::filesystem::path& path) {
-    std::error_code ignored;
-    // With a slash in it the loader takes this very file, and no other of the same name.
-    const auto whole = std::filesystem::absolute(path, ignored);
-    void* library = ::dlopen(whole.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) {
-        const char* why = ::dlerror();
-        return fail(Errc::usage, fmt::format("cannot load the selection {}: {}", path.string(),
-                                             why != nullptr ? why : "no reason given"));
-    }
-    const auto* face = static_cast<const LibraryFace*>(::dlsym(library, "weir_selection"));
-    if (face == nullptr)
-        return fail(Errc::usage,
-                    fmt::format("{} is a library, but no selection: it has no WEIR_SELECTION", path.string()));
+    constexpr plugin::LibraryKind kind{.name = "selection", .symbol = "weir_selection", .macro = "WEIR_SELECTION"};
+    const auto* face = static_cast<const LibraryFace*>(WEIR_TRY(plugin::load_library(path, kind)));
     const LibraryFace ours{};
     if (face->version != ours.version || face->event_size != ours.event_size ||
         face->decision_size != ours.decision_size || face->select == nullptr)
-        return fail(Errc::unsupported,
-                    fmt::format("the selection {} was built against another weir; build it again", path.string()));
+        return plugin::built_against_another_weir(path, kind);
     return face->select;
 }
 
-Result<Decision> call_selection(const std::function<SelectFunction>& function, const Event& event) {
+Result<Decision> call_selection(const std::function<SelectFunction>& function, RequestedFragments& event) {
     // A plug-in is foreign code: its exceptions end here.
     try {
         Decision decision;
-        function(event, decision);
+        function(event.event(), decision);
+        WEIR_TRY(event.within_limits());
         WEIR_TRY(check_decision(decision));
         return decision;
     } catch (const std::exception& error) {

@@ -2,24 +2,24 @@
 #include "weir/selection/selector.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
 #include <system_error>
-#include <thread>
 #include <utility>
 
+#include "weir/plugin/restart_pause.hpp"
+#include "weir/plugin/worker_command.hpp"
 #include "workers/builtin_selection.hpp"
 #include "workers/plugin_library.hpp"
-#include "workers/worker_process.hpp"
+#include "workers/requested_fragments.hpp"
+#include "workers/selection_process.hpp"
 
 namespace weir::selection {
 namespace {
 
-using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
 std::string on_one_line(std::string text) {
@@ -31,8 +31,11 @@ std::string on_one_line(std::string text) {
 class CallSelector final : public Selector {
 public:
     explicit CallSelector(SelectCall call) : call_(std::move(call)) {}
-    Judgement select(const Event& event, const std::stop_token&) override {
-        auto decision = call_selection(call_, event);
+    Judgement select(const Event& event, const std::stop_token& stop) override {
+        RequestedFragments requested(event, stop);
+        auto decision = call_selection([&](const Event& with, Decision& into) { call_(with, into, stop); }, requested);
+        if (requested.interrupted() || (!decision && stop.stop_requested()))
+            return {{}, Trouble::stopped, "the station stops"};
         if (!decision) return {{}, Trouble::threw, on_one_line(decision.error().context)};
         return {std::move(*decision), Trouble::none, {}};
     }
@@ -44,28 +47,31 @@ private:
 class ProcessSelector final : public Selector {
 public:
     ProcessSelector(std::vector<std::string> command, const SelectionSpec& spec)
-        : command_(std::move(command)), spec_(spec) {}
+        : command_(std::move(command)), spec_(spec), pause_(spec.restart_first, spec.restart_last, *spec.clock) {}
 
     Judgement select(const Event& event, const std::stop_token& stop) override {
         if (!process_) {
             if (auto started = start(stop); !started) {
                 if (stop.stop_requested()) return {{}, Trouble::stopped, "the station stops"};
-                spread();
+                pause_.grow();
                 return {{}, Trouble::crashed, on_one_line("cannot be started: " + started.error().message())};
             }
         }
-        auto answer = process_->ask(event, std::chrono::steady_clock::now() + spec_.time_limit, stop);
-        using Kind = WorkerProcess::Answer::Kind;
+        using Kind = SelectionProcess::Answer::Kind;
+        RequestedFragments requested(event, stop);
+        auto answer = process_->ask(requested.event(), spec_.time_limit, stop);
+        if (requested.interrupted()) answer = {Kind::stopped, {}, "the station stops"};
         switch (answer.kind) {
-            case Kind::decision: backoff_ = 0ms; return {std::move(answer.decision), Trouble::none, {}};
+            case Kind::decision: pause_.reset(); return {std::move(answer.decision), Trouble::none, {}};
             case Kind::failed: return {{}, Trouble::threw, on_one_line(std::move(answer.text))};
             case Kind::stopped: process_.reset(); return {{}, Trouble::stopped, std::move(answer.text)};
             case Kind::too_late:
             case Kind::ended:
+            case Kind::request:
             case Kind::nonsense: break;
         }
         process_.reset();
-        spread();
+        pause_.grow();
         return {{},
                 answer.kind == Kind::too_late ? Trouble::timed_out : Trouble::crashed,
                 on_one_line(std::move(answer.text))};
@@ -74,32 +80,19 @@ public:
     std::uint64_t restarts() const noexcept override { return restarts_; }
 
 private:
-    /// Waits out the pause after a process that died: a plug-in that dies at once shall not fill the machine with
-    /// processes.
     Result<> start(const std::stop_token& stop) {
-        while (std::chrono::steady_clock::now() < not_before_) {
-            if (stop.stop_requested()) return fail(Errc::limit, "the station stops");
-            std::this_thread::sleep_for(
-                std::min<std::chrono::nanoseconds>(20ms, not_before_ - std::chrono::steady_clock::now()));
-        }
-        auto process =
-            WEIR_TRY(WorkerProcess::start(command_, std::chrono::steady_clock::now() + spec_.start_limit, stop));
+        if (!pause_.wait(stop)) return fail(Errc::limit, "the station stops");
+        auto process = WEIR_TRY(SelectionProcess::start(command_, spec_.start_limit, stop, *spec_.clock));
         if (began_) ++restarts_;
         began_ = true;
         process_ = std::move(process);
         return {};
     }
 
-    void spread() {
-        backoff_ = backoff_ == 0ms ? spec_.restart_first : std::min(2 * backoff_, spec_.restart_last);
-        not_before_ = std::chrono::steady_clock::now() + backoff_;
-    }
-
     std::vector<std::string> command_;
     SelectionSpec spec_;
-    std::unique_ptr<WorkerProcess> process_;
-    std::chrono::milliseconds backoff_{0};
-    SteadyTime not_before_{};
+    std::unique_ptr<SelectionProcess> process_;
+    plugin::RestartPause pause_;
     bool began_ = false;
     std::uint64_t restarts_ = 0;
 };
@@ -129,29 +122,17 @@ private:
     std::shared_ptr<std::atomic<bool>> unsafe_;  // of all workers of a selection; a flag by itself: relaxed
 };
 
-/// Seen from the program in libexec/weir/, or from another one in bin/.
-Result<fs::path> find_program(const fs::path& folder, std::initializer_list<const char*> places) {
-    std::error_code error;
-    auto start = folder;
-    if (start.empty()) start = fs::read_symlink("/proc/self/exe", error).parent_path();
-    for (const auto* place : places) {
-        auto path = (start / place).lexically_normal();
-        if (fs::exists(path, error)) return path;
-    }
-    return fail(Errc::usage, fmt::format("{} is not beside this program ({}): weir is not installed as a whole",
-                                         fs::path(*places.begin()).filename().string(), start.string()));
+/// A library knows of no stop but by its requests.
+SelectCall library_call(SelectFunction* function) {
+    return [function](const Event& event, Decision& decision, const std::stop_token&) { function(event, decision); };
 }
 
 Result<std::vector<std::string>> worker_command(const SelectionSpec& spec, const fs::path& file) {
-    if (file.extension() == ".py") {
-        const auto script = WEIR_TRY(
-            find_program(spec.programs, {"weir_selection_worker.py", "../../share/weir/weir_selection_worker.py",
-                                         "../share/weir/weir_selection_worker.py"}));
-        return std::vector<std::string>{spec.python.string(), script.string(), file.string()};
-    }
-    const auto program =
-        WEIR_TRY(find_program(spec.programs, {"weir-selection-worker", "../libexec/weir/weir-selection-worker"}));
-    return std::vector<std::string>{program.string(), file.string()};
+    return plugin::worker_command({.program = "weir-selection-worker",
+                                   .script = "weir_selection_worker.py",
+                                   .python = spec.python,
+                                   .folder = spec.programs},
+                                  file);
 }
 
 /// A selection that is not built in is a file, here, of one of two kinds.
@@ -162,6 +143,7 @@ Result<> check_file(const std::string& selection) {
     if (ending != ".so" && ending != ".py")
         return fail(Errc::usage,
                     fmt::format("\"{}\" is no selection: give all, none, fraction:F, size:SIZE, busy:TIME, sleep:TIME, "
+                                "request:SOURCES, "
                                 "or a file NAME.so or NAME.py",
                                 selection));
     if (!fs::exists(file, error)) return fail(Errc::usage, fmt::format("the selection {} is not there", file.string()));
@@ -203,12 +185,12 @@ Result<> check_decision(const Decision& decision) {
 }
 
 Result<> Selection::check(const std::string& selection) {
-    const auto builtin = WEIR_TRY(builtin_selection(selection));
+    const auto builtin = WEIR_TRY(builtin_selection(selection, system_clock()));
     return builtin ? Result<>{} : check_file(selection);
 }
 
 Result<Selection> Selection::open(const SelectionSpec& spec) {
-    auto builtin = WEIR_TRY(builtin_selection(spec.selection));
+    auto builtin = WEIR_TRY(builtin_selection(spec.selection, *spec.clock));
     if (builtin)
         return Selection(spec.selection, false, [call = *builtin] { return std::make_unique<CallSelector>(call); });
     WEIR_TRY(check_file(spec.selection));
@@ -222,13 +204,13 @@ Result<Selection> Selection::open(const SelectionSpec& spec) {
         const auto unsafe = std::make_shared<std::atomic<bool>>(false);
         return Selection(
             spec.selection, false,
-            [call = SelectCall(function), command = *command, spec, unsafe] {
+            [call = library_call(function), command = *command, spec, unsafe] {
                 return std::make_unique<ThreadSelector>(call, command, spec, unsafe);
             },
             unsafe);
     }
     // Tried once, here, where the operator still sees a mistake at once.
-    auto tried = WorkerProcess::start(*command, std::chrono::steady_clock::now() + spec.start_limit, {});
+    auto tried = SelectionProcess::start(*command, spec.start_limit, {}, *spec.clock);
     if (!tried)
         return fail(Errc::usage, fmt::format("the selection {} cannot be loaded: {}", spec.selection,
                                              on_one_line(tried.error().message())));

@@ -12,7 +12,7 @@
 namespace weir::selection {
 namespace {
 
-constexpr std::size_t padded(std::size_t size) noexcept { return (size + 7) & ~std::size_t{7}; }
+constexpr std::size_t padded(std::size_t size) noexcept { return shared_position(size); }
 
 bool lies_in(ConstData part, ConstData whole) noexcept {
     const std::less_equal<const std::byte*> not_after;
@@ -60,16 +60,6 @@ void append(std::vector<std::byte>& to, T value) {
     store_little(std::span(to), to.size() - sizeof(T), value);
 }
 void append_bytes(std::vector<std::byte>& to, ConstData bytes) { to.insert(to.end(), bytes.begin(), bytes.end()); }
-
-std::size_t begin_answer(AnswerKind kind, std::vector<std::byte>& to) {
-    append(to, answer_magic);
-    append(to, static_cast<std::uint32_t>(kind));
-    append(to, std::uint32_t{0});
-    return to.size();
-}
-void end_answer(std::size_t begin, std::vector<std::byte>& to) {
-    store_little(std::span(to), begin - 4, static_cast<std::uint32_t>(to.size() - begin));
-}
 
 }  // namespace
 
@@ -174,14 +164,65 @@ Result<Event> read_event(ConstData memory, EventParts& parts) {
     return event;
 }
 
-Result<AnswerHead> read_answer_head(ConstData head) {
-    if (head.size() != answer_head || load_little<std::uint32_t>(head) != answer_magic)
-        return fail(Errc::corrupt, "the worker process answered with something that is not an answer");
-    const auto kind = load_little<std::uint32_t>(head, 4);
-    const auto size = load_little<std::uint32_t>(head, 8);
-    if (kind < 1 || kind > 3) return fail(Errc::corrupt, "the worker process answered with an unknown kind of message");
-    if (size > answer_max) return fail(Errc::limit, "the worker process answered with more than 1 MiB");
-    return AnswerHead{static_cast<AnswerKind>(kind), size};
+std::size_t shared_fragments_size(std::span<const Fragment> fragments) noexcept {
+    auto size = shared_fragments_head + shared_event_fragment * fragments.size();
+    for (const auto& fragment : fragments) size += padded(fragment.bytes.size());
+    return size;
+}
+
+void write_fragments(std::span<const Fragment> fragments, MutableData to) noexcept {
+    const auto size = shared_fragments_size(fragments);
+    WEIR_ASSERT(size <= to.size());
+    store_little(to, 0, shared_fragments_magic);
+    store_little(to, 4, shared_event_version);
+    store_little(to, 8, std::uint64_t{size});
+    store_little(to, 16, static_cast<std::uint32_t>(fragments.size()));
+    store_little(to, 20, std::uint32_t{0});
+    auto at = shared_fragments_head;
+    auto position = at + shared_event_fragment * fragments.size();
+    for (const auto& fragment : fragments) {
+        store_little(to, at, number(fragment.source));
+        store_little(to, at + 4, static_cast<std::uint32_t>(fragment.state));
+        store_little(to, at + 8, std::uint64_t{position});
+        store_little(to, at + 16, std::uint64_t{fragment.bytes.size()});
+        put(to, position, fragment.bytes);
+        at += shared_event_fragment;
+        position += padded(fragment.bytes.size());
+    }
+}
+
+Result<std::vector<Fragment>> read_fragments(ConstData block) {
+    Reader reader(block);
+    if (reader.take<std::uint32_t>() != shared_fragments_magic || reader.take<std::uint32_t>() != shared_event_version)
+        return fail(Errc::corrupt, "shared memory does not hold fragments");
+    if (reader.take<std::uint64_t>() != block.size())
+        return fail(Errc::corrupt, "the fragments in shared memory have another size than was announced");
+    const auto count = reader.take<std::uint32_t>();
+    static_cast<void>(reader.take<std::uint32_t>());
+    if (std::uint64_t{count} * shared_event_fragment > reader.left())
+        return fail(Errc::truncated, "the fragments in shared memory end early");
+    std::vector<Fragment> fragments(count);
+    for (auto& fragment : fragments) {
+        fragment.source = SourceId{reader.take<std::uint32_t>()};
+        fragment.state = static_cast<FragmentState>(reader.take<std::uint32_t>());
+        const auto position = reader.take<std::uint64_t>();
+        const auto size = reader.take<std::uint64_t>();
+        if (position > block.size() || size > block.size() - position)
+            return fail(Errc::corrupt, "a fragment in shared memory lies outside of it");
+        fragment.bytes = block.subspan(position, size);
+    }
+    return fragments;
+}
+
+Result<std::vector<SourceId>> read_request(ConstData body) {
+    if (body.size() % sizeof(std::uint32_t) != 0) return fail(Errc::truncated, "the request ends inside a source");
+    if (body.size() / sizeof(std::uint32_t) > FragmentRequests::sources_max)
+        return fail(Errc::limit, "the request names more sources than is allowed");
+    std::vector<SourceId> sources;
+    sources.reserve(body.size() / sizeof(std::uint32_t));
+    Reader reader(body);
+    while (reader.left() > 0) sources.push_back(SourceId{reader.take<std::uint32_t>()});
+    return sources;
 }
 
 Result<Decision> read_decision(ConstData body) {
@@ -219,13 +260,11 @@ Result<Decision> read_decision(ConstData body) {
 }
 
 void write_answer(AnswerKind kind, std::string_view text, std::vector<std::byte>& to) {
-    const auto begin = begin_answer(kind, to);
-    append_bytes(to, as_data(text.substr(0, 4096)));
-    end_answer(begin, to);
+    plugin::write_message(static_cast<std::uint32_t>(kind), as_data(text.substr(0, 4096)), to);
 }
 
 void write_decision(const Decision& decision, std::vector<std::byte>& to) {
-    const auto begin = begin_answer(AnswerKind::decision, to);
+    const auto begin = plugin::begin_message(static_cast<std::uint32_t>(AnswerKind::decision), to);
     append(to, std::uint32_t{decision.accepted});
     append(to, static_cast<std::uint32_t>(decision.tags.size()));
     append(to, static_cast<std::uint32_t>(decision.result.size()));
@@ -242,7 +281,13 @@ void write_decision(const Decision& decision, std::vector<std::byte>& to) {
     }
     append_bytes(to, decision.result);
     for (const auto word : decision.level2_words) append(to, word);
-    end_answer(begin, to);
+    plugin::end_message(begin, to);
+}
+
+void write_request(std::span<const SourceId> sources, std::vector<std::byte>& to) {
+    const auto begin = plugin::begin_message(static_cast<std::uint32_t>(AnswerKind::request), to);
+    for (const auto source : sources) append(to, number(source));
+    plugin::end_message(begin, to);
 }
 
 }  // namespace weir::selection

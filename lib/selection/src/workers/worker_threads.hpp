@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -25,6 +26,29 @@
 
 namespace weir::selection {
 
+/// The time that a selection waits for the fragments that it has requested: it does not hang then.
+class UncountedWaits final : public FragmentRequests {
+public:
+    UncountedWaits(FragmentRequests* requests, std::atomic<std::int64_t>& since, const Clock& clock)
+        : requests_(requests), since_(since), clock_(clock) {}
+    ~UncountedWaits() = default;
+
+    std::span<const Fragment> request(std::span<const SourceId> sources) override {
+        const auto now = [this] { return clock_.now().time_since_epoch().count(); };
+        const auto computed = now() - since_.load(std::memory_order_relaxed);
+        since_.store(0, std::memory_order_release);
+        const auto fragments = requests_->request(sources);
+        since_.store(now() - computed, std::memory_order_release);
+        return fragments;
+    }
+    const Fragment* find(SourceId source) const noexcept override { return requests_->find(source); }
+
+private:
+    FragmentRequests* requests_;
+    std::atomic<std::int64_t>& since_;  // of the worker
+    const Clock& clock_;
+};
+
 template <class Item>
 class WorkerThreads {
 public:
@@ -37,9 +61,11 @@ public:
         std::function<void(Item&&, Judgement&&, const std::stop_token&)> done;
     };
 
+    /// The clock outlives the threads, also those that are left behind.
     WorkerThreads(const std::string& thread_name, unsigned threads, std::size_t queue_max, const Selection& selection,
-                  Calls calls)
+                  Calls calls, const Clock& clock)
         : state_(std::make_shared<State>()) {
+        state_->clock = &clock;
         state_->calls = std::move(calls);
         state_->queue_max = queue_max;
         state_->workers = std::vector<Worker>(threads);
@@ -96,6 +122,9 @@ public:
         return all;
     }
 
+    /// No more items are begun, and what a selection that waits for fragments then decides does not count. stop()
+    /// follows.
+    void request_stop() { state_->stop.request_stop(); }
     /// Ends the threads; queued items are released. False: some hang in their selection, and were left behind with the
     /// events that they have. They do not use objects of `done` any more.
     bool stop(std::chrono::milliseconds deadline) {
@@ -132,6 +161,7 @@ private:
     };
     struct State {  // shared between this object and threads that were left behind
         Calls calls;
+        const Clock* clock = nullptr;
         std::size_t queue_max = 0;
         std::mutex mutex;
         std::condition_variable wake, ended;
@@ -163,11 +193,12 @@ private:
                 if (--state.in_done == 0) state.ended.notify_all();
                 lock.unlock();
                 worker.event.store(number(event->global_id), std::memory_order_relaxed);
-                worker.since.store(std::chrono::steady_clock::now().time_since_epoch().count(),
-                                   std::memory_order_release);
+                worker.since.store(state.clock->now().time_since_epoch().count(), std::memory_order_release);
                 const bool apart = state.calls.apart && state.calls.apart(item);
-                judgement =
-                    apart ? worker.selector->select_apart(*event, token) : worker.selector->select(*event, token);
+                UncountedWaits requests(event->requests, worker.since, *state.clock);
+                auto with = *event;
+                if (with.requests != nullptr) with.requests = &requests;
+                judgement = apart ? worker.selector->select_apart(with, token) : worker.selector->select(with, token);
                 worker.since.store(0, std::memory_order_release);
                 worker.restarts.store(worker.selector->restarts(), std::memory_order_relaxed);
                 lock.lock();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ROOT's side of the comparison (root_driver.hpp): compiled with a dictionary against an installed ROOT by
-// test/serial_root_test.py, never by weir's build. ROOT prints what it dislikes to stderr and goes on; the script wants
-// stderr empty.
+// test/objects/serial_root_test.py, never by weir's build. ROOT prints what it dislikes to stderr and goes on; the
+// script wants stderr empty.
 #include "root_driver.hpp"
 
 #include <TBufferFile.h>

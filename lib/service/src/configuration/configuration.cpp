@@ -109,6 +109,12 @@ Settings::Key& Settings::Key::at_most(std::chrono::nanoseconds most) {
     return *this;
 }
 
+Settings::Key& Settings::Key::or_number() {
+    WEIR_ASSERT(kind_ == SettingKind::text);
+    or_number_ = true;
+    return *this;
+}
+
 Settings::Key& Settings::Key::each(std::function<Result<>(const std::string&)> check) {
     WEIR_ASSERT(kind_ == SettingKind::text || kind_ == SettingKind::list);
     each_ = std::move(check);
@@ -131,6 +137,8 @@ Result<SettingValue> Settings::Key::checked(const SettingValue& value) const {
             return fail(Errc::usage, fmt::format("is none of {}", joined(words_)));
         return value;
     }
+    if (or_number_ && std::holds_alternative<std::int64_t>(value))
+        return SettingValue{fmt::to_string(std::get<std::int64_t>(value))};
     if (kind_ == SettingKind::size && text != nullptr) {
         const auto amount = parse_bytes(*text);
         if (!amount) return fail(Errc::usage, fmt::format("is no size; write {}", words_of(kind_).form));

@@ -234,6 +234,16 @@ void list_tables(const toml::table& table, const std::string& path, std::vector<
     if (!path.empty() && written) to.push_back(std::move(section));
 }
 
+void list_values_of(const toml::table& table, const std::string& path, std::vector<ConfigurationValue>& to) {
+    for (const auto& [key, node] : table) {
+        if (const auto* inner = node.as_table(); inner != nullptr) {
+            list_values_of(*inner, path_of(path, key.str()), to);
+        } else if (auto value = value_of(node)) {
+            to.push_back({path, std::string(key.str()), *std::move(value)});
+        }
+    }
+}
+
 }  // namespace
 
 Result<std::vector<ConfigurationSection>> list_sections(std::string_view text, std::string_view file_name) {
@@ -242,6 +252,14 @@ Result<std::vector<ConfigurationSection>> list_sections(std::string_view text, s
     list_tables(table, "", sections);
     std::ranges::sort(sections, {}, &ConfigurationSection::line);  // no two begin in the same line
     return sections;
+}
+
+Result<std::vector<ConfigurationValue>> list_values(std::string_view text, std::string_view file_name) {
+    const auto table = WEIR_TRY(parse_limited(text, file_name));
+    std::vector<ConfigurationValue> values;
+    list_values_of(table, "", values);
+    std::ranges::sort(values, {}, [](const ConfigurationValue& v) { return std::pair(v.section, v.key); });
+    return values;
 }
 
 Result<> Settings::read_text(std::string_view text, std::string_view file_name) {

@@ -5,10 +5,10 @@
 
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
-#include <charconv>
 #include <cmath>
 
 #include "control/control_json.hpp"
+#include "weir/base/source_id.hpp"
 #include "weir/base/suggest.hpp"
 #include "weir/json/parse.hpp"
 
@@ -19,21 +19,12 @@ constexpr json::Limits limits{Bytes{16U << 20}, 16};
 constexpr double deadline_max = 3600;  // seconds
 constexpr std::size_t names_max = 1000;
 
-std::optional<SourceId> parse_source(std::string_view text) {
-    if (!text.starts_with("0x")) return std::nullopt;
-    text.remove_prefix(2);
-    std::uint32_t value = 0;
-    const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-    if (text.empty() || ec != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-    return SourceId{value};
-}
-
 void read_sources(json::Fields& fields, Peer& peer, const std::string& what) {
     const auto* sources = fields.array("sources", sources_max);
     if (sources == nullptr) return;
     for (const auto& source : *sources) {
         const auto* text = source.if_string();
-        const auto parsed = text != nullptr ? parse_source(*text) : std::nullopt;
+        const auto parsed = text != nullptr ? parse_source_id(*text) : std::nullopt;
         if (!parsed) return fields.fail_with(fmt::format("\"sources\" of {} are not texts such as \"0x7c0000\"", what));
         peer.sources.push_back(*parsed);
     }
@@ -54,14 +45,79 @@ Result<Peer> read_peer(const json::value& value, const std::string& what) {
     if (link != "udp" && link != "tcp") fields.fail_with(fmt::format("\"link\" of {} is neither udp nor tcp", what));
     peer.tcp = link == "tcp";
     read_sources(fields, peer, what);
+    peer.busy = fields.flag("busy", false);
+    if (const auto first = fields.text("first", ""); !first.empty()) {
+        peer.first = parse_source_id(first);
+        if (!peer.first) fields.fail_with(fmt::format("\"first\" of {} is no text such as \"0x7c0000\"", what));
+    }
     WEIR_TRY(fields.result());
     return peer;
+}
+
+double seconds_of(WallTime time) { return std::chrono::duration<double>(time.time_since_epoch()).count(); }
+
+json::object json_of(const SourceStatus& source) {
+    return {{"source", fmt::format("0x{:x}", number(source.source))},
+            {"outside", source.outside},
+            {"arrived", source.arrived},
+            {"bytes", source.bytes},
+            {"late", source.late},
+            {"lost", source.lost},
+            {"duplicated", source.duplicated},
+            {"disordered", source.disordered},
+            {"jumps", source.jumps},
+            {"refused", source.refused},
+            {"last_seen", source.last_seen ? json::value(seconds_of(*source.last_seen)) : json::value(nullptr)},
+            {"expected", source.expected},
+            {"missing", source.missing},
+            {"masked", source.masked}};
+}
+
+/// Counts that are absent are 0: a station of an earlier version has none of them.
+void read_source_status(const json::value& value, StationStatus& status, json::Fields& outer) {
+    constexpr double seconds_max = 9e9;  // fits the clock's nanoseconds
+    json::Fields fields(value, "a source");
+    SourceStatus source;
+    const auto id = parse_source_id(fields.text("source"));
+    if (!id) fields.fail_with("\"source\" of a source is no text such as \"0x7c0000\"");
+    source.source = id.value_or(SourceId{});
+    source.outside = fields.flag("outside", false);
+    source.arrived = fields.number("arrived", 0);
+    source.bytes = fields.number("bytes", 0);
+    source.late = fields.number("late", 0);
+    source.lost = fields.number("lost", 0);
+    source.duplicated = fields.number("duplicated", 0);
+    source.disordered = fields.number("disordered", 0);
+    source.jumps = fields.number("jumps", 0);
+    source.refused = fields.number("refused", 0);
+    if (fields.has("last_seen") && !value.at("last_seen").is_null()) {
+        const auto seconds = fields.real("last_seen");
+        if (!(seconds >= 0 && seconds <= seconds_max)) fields.fail_with("\"last_seen\" of a source is no time");
+        else source.last_seen = WallTime(std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9)));
+    }
+    source.expected = fields.number("expected", 0);
+    source.missing = fields.number("missing", 0);
+    source.masked = fields.number("masked", 0);
+    if (auto good = fields.result(); !good) return outer.fail_with(good.error().context);
+    status.sources.push_back(source);
+}
+
+void read_mask(const json::value& value, StationRequest& request, json::Fields& outer) {
+    json::Fields fields(value, "a mask");
+    const auto source = parse_source_id(fields.text("source"));
+    if (!source) fields.fail_with("\"source\" of a mask is no text such as \"0x7c0000\"");
+    SourceMask mask{source.value_or(SourceId{}), fields.flag("masked"), {}};
+    if (fields.has("from"))
+        mask.from = Level1Id{static_cast<std::uint32_t>(fields.number("from", std::nullopt, 0xffff'ffff))};
+    fields.no_others();
+    if (auto good = fields.result(); !good) return outer.fail_with(good.error().context);
+    request.masks.push_back(mask);
 }
 
 std::vector<std::string> request_names() {
     std::vector<std::string> names;
     for (const auto transition : transitions) names.emplace_back(name(transition));
-    names.insert(names.end(), {"change_peers", "exit"});
+    names.insert(names.end(), {"change_peers", "mask", "exit"});
     return names;
 }
 
@@ -101,6 +157,7 @@ const char* name(const StationRequest& request) noexcept {
     switch (request.kind) {
         case StationRequestKind::transition: return name(request.transition);
         case StationRequestKind::change_peers: return "change_peers";
+        case StationRequestKind::mask: return "mask";
         case StationRequestKind::exit: return "exit";
     }
     return "unknown";
@@ -109,13 +166,16 @@ const char* name(const StationRequest& request) noexcept {
 json::object json_of(const Peer& peer) {
     json::array sources;
     for (const auto source : peer.sources) sources.emplace_back(fmt::format("0x{:x}", number(source)));
-    return {{"name", json::safe(peer.name)},
-            {"kind", name(peer.kind)},
-            {"id", static_cast<std::uint16_t>(peer.id)},
-            {"dataflow", json::safe(peer.dataflow)},
-            {"events", json::safe(peer.events)},
-            {"sources", sources},
-            {"link", peer.tcp ? "tcp" : "udp"}};
+    json::object object{{"name", json::safe(peer.name)},
+                        {"kind", name(peer.kind)},
+                        {"id", static_cast<std::uint16_t>(peer.id)},
+                        {"dataflow", json::safe(peer.dataflow)},
+                        {"events", json::safe(peer.events)},
+                        {"sources", sources},
+                        {"link", peer.tcp ? "tcp" : "udp"}};
+    if (peer.busy) object["busy"] = true;
+    if (peer.first) object["first"] = fmt::format("0x{:x}", number(*peer.first));
+    return object;
 }
 
 json::object json_of(const StationReport::LatchedAlarm& alarm) {
@@ -142,6 +202,15 @@ std::string to_json(const StationRequest& request) {
         for (const auto& peer : request.peers) peers.push_back(json_of(peer));
         object["peers"] = std::move(peers);
     }
+    if (!request.masks.empty()) {
+        json::array masks;
+        for (const auto& mask : request.masks) {
+            json::object change{{"source", fmt::format("0x{:x}", number(mask.source))}, {"masked", mask.masked}};
+            if (mask.from) change["from"] = number(*mask.from);
+            masks.push_back(std::move(change));
+        }
+        object["masks"] = std::move(masks);
+    }
     return json::serialize(object);
 }
 
@@ -151,8 +220,9 @@ std::string to_json(const StationReport& report) {
     for (const auto& [reason, count] : ledger.rejected) rejected[json::safe(reason)] = count;
     for (const auto& [what, value] : report.status.counters)
         counters[json::safe(what)] = std::isfinite(value) ? value : 0.0;
-    json::array alarms;
+    json::array alarms, sources;
     for (const auto& alarm : report.alarms) alarms.push_back(json_of(alarm));
+    for (const auto& source : report.status.sources) sources.push_back(json_of(source));
     const json::object object{
         {"station", json::safe(report.station)},
         {"kind", name(report.kind)},
@@ -172,6 +242,7 @@ std::string to_json(const StationReport& report) {
           {"rejected", rejected},
           {"in_hand", ledger.in_hand}}},
         {"counters", counters},
+        {"sources", sources},
         {"alarms", alarms},
         {"self", report.self ? json::value(json_of(*report.self)) : json::value(nullptr)}};
     return json::serialize(object);
@@ -184,8 +255,10 @@ Result<StationRequest> parse_station_request(std::string_view text) {
     const auto what = fields.text("name");
     if (const auto transition = parse_transition(what)) {
         request.transition = *transition;
-    } else if (what == "change_peers" || what == "exit") {
-        request.kind = what == "exit" ? StationRequestKind::exit : StationRequestKind::change_peers;
+    } else if (what == "change_peers" || what == "mask" || what == "exit") {
+        request.kind = what == "exit"   ? StationRequestKind::exit
+                       : what == "mask" ? StationRequestKind::mask
+                                        : StationRequestKind::change_peers;
     } else {
         fields.fail_with(
             fmt::format("\"{}\" is no transition{}", on_one_line(what, 60), did_you_mean(what, request_names())));
@@ -208,6 +281,11 @@ Result<StationRequest> parse_station_request(std::string_view text) {
                 break;
             }
             request.peers.push_back(std::move(*peer));
+        }
+    }
+    if (starts || request.kind == StationRequestKind::mask) {
+        if (const auto* masks = fields.array("masks", masks_max)) {
+            for (const auto& mask : *masks) read_mask(mask, request, fields);
         }
     }
     fields.no_others();
@@ -243,6 +321,10 @@ Result<StationReport> parse_station_report(std::string_view text) {
             if (report.status.counters.size() < names_max) report.status.counters[std::string(what)] = inner.real(what);
         }
         if (auto good = inner.result(); !good) fields.fail_with(good.error().context);
+    }
+    if (const auto* sources = fields.array("sources", sources_max)) {
+        report.status.sources.reserve(sources->size());
+        for (const auto& source : *sources) read_source_status(source, report.status, fields);
     }
     if (const auto* alarms = fields.array("alarms", 10'000)) read_alarms(*alarms, report, fields);
     if (fields.object("self") != nullptr) {

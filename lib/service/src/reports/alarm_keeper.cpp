@@ -53,12 +53,10 @@ Result<SocketName> name_of(const AlarmPlace& place) {
     return name;
 }
 
-SteadyTime now() { return std::chrono::steady_clock::now(); }
-
 /// False when the deadline passed first.
-bool wait_for(int fd, short what, SteadyTime deadline) {
+bool wait_for(int fd, short what, SteadyTime deadline, const Clock& clock) {
     while (true) {
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - now()).count();
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock.now()).count();
         if (left <= 0) return false;
         pollfd one{fd, what, 0};
         const int ready = ::poll(&one, 1, static_cast<int>(left));
@@ -67,21 +65,21 @@ bool wait_for(int fd, short what, SteadyTime deadline) {
     }
 }
 
-bool send_all(int fd, std::string_view text, SteadyTime deadline) {
+bool send_all(int fd, std::string_view text, SteadyTime deadline, const Clock& clock) {
     while (!text.empty()) {
         const auto count = ::send(fd, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
         if (count > 0) text.remove_prefix(static_cast<std::size_t>(count));
-        else if (errno != EINTR && (errno != EAGAIN || !wait_for(fd, POLLOUT, deadline))) return false;
+        else if (errno != EINTR && (errno != EAGAIN || !wait_for(fd, POLLOUT, deadline, clock))) return false;
     }
     return true;
 }
 
 /// What came until the peer's end, or until a newline when `a_line`; nothing when it is too long or too late.
-std::optional<std::string> receive(int fd, std::size_t size_max, bool a_line, SteadyTime deadline) {
+std::optional<std::string> receive(int fd, std::size_t size_max, bool a_line, SteadyTime deadline, const Clock& clock) {
     std::string text;
     std::array<char, 4096> piece;
     while (true) {
-        if (!wait_for(fd, POLLIN, deadline)) return std::nullopt;
+        if (!wait_for(fd, POLLIN, deadline, clock)) return std::nullopt;
         const auto count = ::recv(fd, piece.data(), piece.size(), MSG_DONTWAIT);
         if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
         if (count < 0) return std::nullopt;
@@ -96,7 +94,8 @@ std::optional<std::string> receive(int fd, std::size_t size_max, bool a_line, St
 
 class AlarmKeeper::Thread {
 public:
-    Thread(Reports& reports, AlarmPlace place) : reports_(reports), place_(std::move(place)) {}
+    Thread(Reports& reports, AlarmPlace place, const Clock& clock)
+        : reports_(reports), place_(std::move(place)), clock_(clock) {}
 
     ~Thread() {
         reports_.watch_alarms({});
@@ -168,12 +167,12 @@ private:
     void serve() {
         const Descriptor peer(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
         if (peer.get() < 0) return;
-        const auto deadline = now() + peer_deadline;
-        const auto request = receive(peer.get(), request_size_max, true, deadline);
+        const auto deadline = clock_.now() + peer_deadline;
+        const auto request = receive(peer.get(), request_size_max, true, deadline, clock_);
         if (!request) return;
         constexpr std::string_view acknowledge = "acknowledge\t";
         if (*request == "list") {
-            static_cast<void>(send_all(peer.get(), to_text(reports_.alarms()), deadline));
+            static_cast<void>(send_all(peer.get(), to_text(reports_.alarms()), deadline, clock_));
         } else if (request->starts_with(acknowledge)) {
             const auto rest = std::string_view(*request).substr(acknowledge.size());
             const auto tab = rest.find('\t');
@@ -181,12 +180,13 @@ private:
             const bool done =
                 valid_person(person) && reports_.acknowledge(std::string(rest.substr(0, tab)), std::string(person));
             if (done) save();  // before the answer, so that "yes" is true after a crash too
-            static_cast<void>(send_all(peer.get(), done ? "yes" : "no", deadline));
+            static_cast<void>(send_all(peer.get(), done ? "yes" : "no", deadline, clock_));
         }
     }
 
     Reports& reports_;
     const AlarmPlace place_;
+    const Clock& clock_;
     Descriptor wake_;
     Descriptor listener_;
     bool retry_ = false;  // the last save failed; of the thread
@@ -198,15 +198,15 @@ AlarmKeeper::AlarmKeeper(AlarmKeeper&&) noexcept = default;
 AlarmKeeper& AlarmKeeper::operator=(AlarmKeeper&&) noexcept = default;
 AlarmKeeper::~AlarmKeeper() = default;
 
-Result<AlarmKeeper> AlarmKeeper::start(Reports& reports, const AlarmPlace& place) {
-    auto thread = std::make_unique<Thread>(reports, place);
+Result<AlarmKeeper> AlarmKeeper::start(Reports& reports, const AlarmPlace& place, const Clock& clock) {
+    auto thread = std::make_unique<Thread>(reports, place, clock);
     WEIR_TRY(thread->start());
     return AlarmKeeper(std::move(thread));
 }
 
 namespace {
 
-Result<std::optional<std::string>> ask(const AlarmPlace& place, const std::string& request) {
+Result<std::optional<std::string>> ask(const AlarmPlace& place, const std::string& request, const Clock& clock) {
     const auto name = WEIR_TRY(name_of(place));
     const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (socket.get() < 0) return fail_errno(errno, "cannot make a socket");
@@ -214,9 +214,9 @@ Result<std::optional<std::string>> ask(const AlarmPlace& place, const std::strin
         if (errno == ENOENT || errno == ECONNREFUSED) return std::nullopt;
         return fail_errno(errno, fmt::format("cannot ask the station at {}", place.socket().native()));
     }
-    const auto deadline = now() + asking_deadline;
-    if (send_all(socket.get(), request, deadline)) {
-        if (auto answer = receive(socket.get(), answer_size_max, false, deadline); answer && !answer->empty())
+    const auto deadline = clock.now() + asking_deadline;
+    if (send_all(socket.get(), request, deadline, clock)) {
+        if (auto answer = receive(socket.get(), answer_size_max, false, deadline, clock); answer && !answer->empty())
             return std::optional(std::move(*answer));
     }
     return fail(Errc::io, fmt::format("the station at {} does not answer", place.socket().native()));
@@ -224,16 +224,16 @@ Result<std::optional<std::string>> ask(const AlarmPlace& place, const std::strin
 
 }  // namespace
 
-Result<std::optional<std::vector<Alarm>>> ask_alarms(const AlarmPlace& place) {
-    const auto answer = WEIR_TRY(ask(place, "list\n"));
+Result<std::optional<std::vector<Alarm>>> ask_alarms(const AlarmPlace& place, const Clock& clock) {
+    const auto answer = WEIR_TRY(ask(place, "list\n", clock));
     if (!answer) return std::nullopt;
     auto alarms = WEIR_TRY(alarms_from(*answer));
     return std::optional(std::move(alarms));
 }
 
 Result<std::optional<bool>> ask_to_acknowledge(const AlarmPlace& place, const std::string& alarm,
-                                               const std::string& person) {
-    const auto answer = WEIR_TRY(ask(place, fmt::format("acknowledge\t{}\t{}\n", on_one_line(alarm), person)));
+                                               const std::string& person, const Clock& clock) {
+    const auto answer = WEIR_TRY(ask(place, fmt::format("acknowledge\t{}\t{}\n", on_one_line(alarm), person), clock));
     if (!answer) return std::nullopt;
     return std::optional(*answer == "yes");
 }

@@ -42,6 +42,7 @@ void FrameLoop::request(StationRequest request, StationAnswered answered) {
     switch (request.kind) {
         case StationRequestKind::transition: begun = machine_.begin(request.transition, now, wall, deadline); break;
         case StationRequestKind::change_peers: begun = machine_.begin_change_peers(now, wall, deadline); break;
+        case StationRequestKind::mask: begun = machine_.begin_mask(now, wall, deadline); break;
         case StationRequestKind::exit: exit_ = true; break;
     }
     if (!begun || request.kind == StationRequestKind::exit) {
@@ -94,8 +95,9 @@ void FrameLoop::run(const std::stop_token& stop) {
 Result<> FrameLoop::execute(const Job& job) {
     const ScopedWork work(name(job.request));
     try {
-        return job.request.kind == StationRequestKind::change_peers ? station_.change_peers(job.request.peers)
-                                                                    : execute_transition(job);
+        if (job.request.kind == StationRequestKind::change_peers) return station_.change_peers(job.request.peers);
+        if (job.request.kind == StationRequestKind::mask) return station_.set_masks(job.request.masks);
+        return execute_transition(job);
     } catch (const std::exception& error) {  // a library or a plug-in: the station has failed, not the frame
         return fail(Errc::refused, fmt::format("{} threw: {}", name(job.request), error.what()));
     }
@@ -108,6 +110,7 @@ Result<> FrameLoop::execute_transition(const Job& job) {
         case Transition::start: {
             services_.samples.clear();
             const auto run = job.request.run.value_or(RunNumber{});
+            WEIR_TRY(station_.set_masks(job.request.masks));
             return job.request.again ? station_.start_again(run) : station_.start(run);
         }
         case Transition::pause: return station_.pause();

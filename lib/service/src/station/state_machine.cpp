@@ -56,6 +56,15 @@ Result<> StateMachine::begin_change_peers(SteadyTime now, WallTime wall, std::ch
     return {};
 }
 
+Result<> StateMachine::begin_mask(SteadyTime now, WallTime wall, std::chrono::milliseconds deadline) {
+    WEIR_TRY(idle());
+    if (state_ != StationState::running && state_ != StationState::paused)
+        return fail(Errc::refused,
+                    fmt::format("mask is not possible in state {}; start names the masks", name(state_)));
+    begin("mask", state_, false, now, wall, deadline);
+    return {};
+}
+
 void StateMachine::end(const Result<>& result, SteadyTime now) {
     WEIR_ASSERT(under_way_.has_value());
     Step step{under_way_->name, state_, state_, began_wall_, now - under_way_->began, {}};

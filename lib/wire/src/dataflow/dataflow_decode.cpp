@@ -192,13 +192,33 @@ Result<> decode(ConstData message, AcceptCredit& into) {
     return in.ok() ? Result<>{} : message_too_short("a credit for accepted events", message);
 }
 
-Result<> decode(ConstData message, ReadoutInput& into) {
+Result<> decode(ConstData message, FragmentSeen& into) {
     FieldReader in(message);
-    into.level1_id = Level1Id{in.take<std::uint32_t>()};
+    into.first = in.take<std::uint64_t>();
     into.source = SourceId{in.take<std::uint32_t>()};
-    const auto size = in.take<std::uint32_t>();
-    WEIR_TRY(check_count(in, "bytes of a fragment", size, dataflow_message_max, 1));
-    into.fragment = in.take_bytes(size);
+    const auto fragments = in.take<std::uint32_t>();
+    WEIR_TRY(check_count(in, "fragments", fragments, fragments_seen_max, seen_fragment_size));
+    into.fragments.resize(fragments);
+    for (auto& fragment : into.fragments) {
+        fragment.level1_id = Level1Id{in.take<std::uint32_t>()};
+        const auto flags = in.take<std::uint32_t>();
+        const auto time = static_cast<std::int64_t>(in.take<std::uint64_t>());
+        fragment.time_ns.reset();
+        if ((flags & flag_time) != 0) fragment.time_ns = time;
+    }
+    return {};
+}
+
+Result<> decode(ConstData message, ReadoutBusy& into) {
+    FieldReader in(message);
+    into.change = in.take<std::uint64_t>();
+    const auto busy = in.take<std::uint32_t>();
+    const auto cause = in.take<std::uint32_t>();
+    if (!in.ok()) return message_too_short("a readout's busy", message);
+    if (busy > 1 || cause > static_cast<std::uint32_t>(BusyCause::memory) || (busy == 1) != (cause != 0))
+        return fail(Errc::corrupt, fmt::format("a readout is busy in the unknown way {}, {}", busy, cause));
+    into.busy = busy == 1;
+    into.cause = static_cast<BusyCause>(cause);
     return {};
 }
 

@@ -154,13 +154,23 @@ void encode(const Accept& message, std::vector<std::byte>& to) {
 
 void encode(const AcceptCredit& message, std::vector<std::byte>& to) { FieldWriter(to).put(message.credit); }
 
-void encode(const ReadoutInput& message, std::vector<std::byte>& to) {
-    WEIR_ASSERT(message.fragment.size() <= dataflow_message_max - readout_input_fixed);
+void encode(const FragmentSeen& message, std::vector<std::byte>& to) {
     FieldWriter out(to);
-    out.put(number(message.level1_id));
+    out.put(message.first);
     out.put(number(message.source));
-    out.put(static_cast<std::uint32_t>(message.fragment.size()));
-    out.put(message.fragment);
+    out.put(count(message.fragments, fragments_seen_max));
+    for (const auto& fragment : message.fragments) {
+        out.put(number(fragment.level1_id));
+        out.put(fragment.time_ns ? flag_time : std::uint32_t{0});
+        out.put(static_cast<std::uint64_t>(fragment.time_ns.value_or(0)));
+    }
+}
+
+void encode(const ReadoutBusy& message, std::vector<std::byte>& to) {
+    FieldWriter out(to);
+    out.put(message.change);
+    out.put(std::uint32_t{message.busy ? 1U : 0U});
+    out.put(static_cast<std::uint32_t>(message.cause));
 }
 
 }  // namespace weir::wire

@@ -16,11 +16,12 @@ inline constexpr std::size_t ticket_fixed = 40;
 inline constexpr std::size_t level2_event_fixed = ticket_fixed + 4;
 inline constexpr std::size_t event_end_size = 12;
 inline constexpr std::size_t verdict_fixed = 12;
-inline constexpr std::size_t readout_input_fixed = 12;
+inline constexpr std::size_t seen_fragment_size = 16;
 
 inline constexpr std::uint16_t flag_reassigned = 1;  // of a ticket
 inline constexpr std::uint16_t flag_forced_ticket = 2;
 inline constexpr std::uint16_t flag_accepted = 1;  // of a verdict
 inline constexpr std::uint16_t flag_forced_verdict = 2;
+inline constexpr std::uint32_t flag_time = 1;  // of a fragment that was seen: its time is known
 
 }  // namespace weir::wire

@@ -15,7 +15,7 @@ constexpr std::size_t datagram_checked_size = 52;  // the bytes of the header be
 static_assert(datagram_checked_size + 4 == datagram_header_size);
 constexpr std::size_t from_at = 8;
 constexpr std::uint16_t flag_reliable = 1;
-constexpr auto last_type = static_cast<std::uint8_t>(DataflowType::readout_input);
+constexpr auto last_type = static_cast<std::uint8_t>(DataflowType::fragment_seen);
 
 /// Sender and size of a datagram, before its checksum is verified.
 Result<std::uint32_t> check_lengths(ConstData data) {

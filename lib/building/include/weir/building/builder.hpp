@@ -67,6 +67,7 @@ public:
         std::uint64_t late_or_double = 0, unexpected = 0, malformed = 0, no_memory = 0;
         std::uint64_t robs_lost = 0, robs_bad = 0, level1_mismatches = 0;
         std::uint64_t in_hand = 0, window = 0, in_flight = 0;
+        std::optional<Level1Id> newest{};  // of the events that have begun
     };
 
     /// Messages, pool and sink outlive the builder.
@@ -77,6 +78,8 @@ public:
     /// The DFM, and the readouts with their ROBs; also while events are being built.
     void set_peers(const std::vector<Peer>& peers, SteadyTime now);
     void start_run(RunNumber run);
+    /// Error: they count, but an event of a new one had begun already.
+    [[nodiscard]] Result<> set_masks(const std::vector<service::SourceMask>& masks);
 
     void on_message(const messaging::IncomingMessage& message, SteadyTime now) override;
     void on_peer(wire::StationId peer, messaging::PeerChange change, SteadyTime now) override;
@@ -92,7 +95,8 @@ public:
 
     [[nodiscard]] Counts counts() const;
     [[nodiscard]] service::StationLedger ledger() const;
-    [[nodiscard]] std::map<SourceId, std::uint64_t> lost_by_source() const;
+    /// What the events had that were built, by source.
+    [[nodiscard]] std::vector<service::SourceStatus> sources() const;
 
 private:
     static constexpr std::uint32_t tries_least = 8, tries_most = 1024;
@@ -123,6 +127,7 @@ private:
         std::uint32_t lost = 0, bad = 0;
         bool level1_mismatch = false;
         std::vector<Slot> slots{};      // by readout
+        std::vector<bool> masked{};     // by position; empty: no source is
         std::vector<ConstData> robs{};  // by position of its source; empty: not there
         std::unique_ptr<BuiltEvent> event{};
     };
@@ -161,6 +166,11 @@ private:
         std::uint32_t reordering = reordering_least;  // as many later answers before one mean that it is lost
     };
 
+    /// Of one source, in the events that were built.
+    struct Tally {
+        std::uint64_t expected = 0, missing = 0, masked = 0;
+    };
+
     void assigned(const wire::Assign& message, SteadyTime now);
     void begin_events(SteadyTime now);
     void begin(wire::EventTicket ticket, SteadyTime now);
@@ -179,6 +189,8 @@ private:
     void answered(const messaging::IncomingMessage& message, SteadyTime now);
     [[nodiscard]] bool store(Assembly& assembly, Readout& readout, const messaging::IncomingMessage& message);
     void check(Assembly& assembly, std::uint32_t position, SourceId source, ConstData rob);
+    [[nodiscard]] bool masked(const Assembly& assembly, const Readout& readout, SourceId source) const noexcept;
+    void mask(Assembly& assembly);
     void slot_done(Assembly& assembly, std::uint32_t readout);
     void end_asking(Readout& readout, Slot& slot);
     void look_for_losses(std::uint32_t readout, SteadyTime now);
@@ -208,9 +220,11 @@ private:
     std::vector<Readout> readouts_;
     std::vector<std::uint32_t> readout_of_;  // by station; no_readout: it is none
     std::vector<SourceId> sources_;          // by position
-    std::vector<std::uint64_t> lost_;        // by position
+    std::vector<Tally> tallies_;             // by position
     std::vector<event::SourceRule> rules_;   // by position
-    std::deque<std::uint32_t> ready_;        // readouts that can be asked
+    service::SourceMasks masks_;
+    std::vector<service::SourceMask> changes_;  // in it
+    std::deque<std::uint32_t> ready_;           // readouts that can be asked
     RequestWindow window_;
     std::deque<wire::EventTicket> tickets_;  // not begun
     std::vector<Assembly> assemblies_;

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "weir/base/system_clock.hpp"
 #include "weir/catalogue/catalogue.hpp"
 
 namespace weir::catalogue {
@@ -20,6 +21,7 @@ struct PostgresCatalogueOptions {
     std::chrono::seconds connect_timeout{5};           // at least 2 s
     std::chrono::milliseconds answer_timeout{15'000};  // of one statement, the wait for other writers included
     std::size_t rows_max = 1'000'000;                  // of one answer
+    const Clock* clock = &system_clock();              // outlives the catalogue
 };
 
 /// Whether `text` names a PostgreSQL database, and not a path.

@@ -16,10 +16,12 @@
 
 #include "weir/base/clock.hpp"
 #include "weir/base/report.hpp"
+#include "weir/catalogue/run_record.hpp"
 #include "weir/control/launcher.hpp"
 #include "weir/control/log_book.hpp"
 #include "weir/control/open_run.hpp"
 #include "weir/control/partition.hpp"
+#include "weir/control/run_limits.hpp"
 #include "weir/control/run_result.hpp"
 #include "weir/control/station_link.hpp"
 
@@ -55,9 +57,24 @@ struct RunControlOptions {
     std::uint32_t restarts_max = 5;  // of a station, in restarts_window
     std::chrono::milliseconds restarts_window{60'000};
     bool stop_when_finished = true;
+    IncompleteLimit incomplete_max{};                       // more incomplete events make a run a bad one
+    std::chrono::milliseconds source_silent_after{10'000};  // a source that sends nothing for so long has an alarm
+    MaskRule mask_after{};
+    std::vector<SourceId> masked{};  // from the begin of each run
+    Level1Id first_level1_id{1};     // of a run
 };
 
-/// What outlives run control: numbers and parameters of runs.
+using catalogue::RunChange;
+
+/// What was changed in a run so far.
+struct RunChanges {
+    RunNumber run{};
+    WallTime started{};
+    std::vector<RunChange> list{};
+    std::uint64_t left_out = 0;  // there were more than are kept
+};
+
+/// What outlives run control: numbers, parameters and records of runs.
 class RunKeeper {
 public:
     virtual ~RunKeeper() = default;
@@ -65,10 +82,13 @@ public:
     [[nodiscard]] virtual Result<RunNumber> next_run() = 0;
     /// What the catalogues have of the run's files.
     [[nodiscard]] virtual Result<HandOffAccount> hand_off(RunNumber run) = 0;
-    /// Into the catalogues, which know the run.
+    /// Into the catalogues, which know the run, and into its record, there and beside the files.
     [[nodiscard]] virtual Result<> keep(RunNumber run, const std::map<std::string, std::string>& parameters) = 0;
     /// While a run goes on, now and then: what is known of it when this program is killed.
     [[nodiscard]] virtual Result<> note(RunNumber run, const std::map<std::string, std::string>& parameters) = 0;
+    /// From the begin of a run on, and when there are more: into its record, where a run control that comes after this
+    /// one finds it. keep() brings it to the others.
+    [[nodiscard]] virtual Result<> note(const RunChanges& changes) = 0;
     /// The run has ended, and is kept.
     virtual void over() = 0;
     /// The run that a run control before this one did not end, as it was noted last.
@@ -106,8 +126,11 @@ struct PartitionView {
     std::optional<std::string> failure{};  // why the partition could not come up or went down
     RunEvents events{};
     std::vector<StationView> stations{};
-    std::optional<RunResult> last{};  // of the last run that ended
-    std::uint32_t runs = 0;           // that ended
+    std::shared_ptr<const std::vector<RunSource>> sources =
+        std::make_shared<const std::vector<RunSource>>();  // of the present run; never changed
+    std::vector<RunChange> changes{};                      // of the present run
+    std::optional<RunResult> last{};                       // of the last run that ended
+    std::uint32_t runs = 0;                                // that ended
 };
 
 class RunControl {
@@ -129,8 +152,15 @@ public:
     [[nodiscard]] Result<> resume();
     /// A bounded one also gives its deadline to a complete one that is under way.
     [[nodiscard]] Result<> stop(const std::string& reason, Drain drain = Drain::bounded);
+    /// Masks a source, or ends its mask: at once in a run, and in those that follow until it is changed. Errc::usage:
+    /// no readout serves it; Errc::refused: it is so already.
+    [[nodiscard]] Result<> mask(SourceId source, bool masked, const std::string& who);
     /// Ends a station and starts it again, as when it had died. Errc::usage: there is none of that name.
     [[nodiscard]] Result<> replace(const std::string& station);
+    /// Between runs: another partition file with the same stations. Its options count at once, `anew` are the stations
+    /// that start again to read it, and `put` puts it where they read it. Errc::refused: not in this state.
+    [[nodiscard]] Result<> apply(const RunControlOptions& options, const std::vector<std::string>& anew,
+                                 const std::function<Result<>()>& put);
     /// Stops a run that there is, and ends all stations. Never refused.
     void shut_down(const std::string& reason);
     /// Kills all stations at once. A run that there was has its result, from their last answers. Never refused.

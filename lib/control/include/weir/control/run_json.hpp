@@ -12,16 +12,19 @@ namespace weir::control {
 
 [[nodiscard]] boost::json::object to_json(const service::StationLedger& ledger);
 [[nodiscard]] boost::json::object to_json(const RunEvents& events);
+[[nodiscard]] boost::json::object to_json(const RunSource& source);
 [[nodiscard]] boost::json::object to_json(const RunResult& result);
 [[nodiscard]] boost::json::object to_json(const Partition& partition, const PartitionView& view);
 [[nodiscard]] boost::json::object to_json(const LogLine& line);
 
 /// {"command":"start","comment":"...","parameters":{"beam":"on"}}
 struct RunCommand {
-    enum class Kind { start, stop, pause, resume, exit, replace } kind = Kind::start;
+    enum class Kind { start, stop, pause, resume, exit, replace, mask, unmask, apply } kind = Kind::start;
     RunRequest request{};   // start
     std::string reason{};   // stop, exit
     std::string station{};  // replace
+    SourceId source{};      // mask, unmask
+    std::string person{};   // mask, unmask
 };
 [[nodiscard]] Result<RunCommand> parse_run_command(std::string_view json);
 

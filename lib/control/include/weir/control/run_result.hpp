@@ -12,8 +12,12 @@
 #include <vector>
 
 #include "weir/base/ids.hpp"
+#include "weir/control/run_limits.hpp"
+#include "weir/control/run_triggers.hpp"
 #include "weir/service/event_ids.hpp"
+#include "weir/service/source_status.hpp"
 #include "weir/service/station.hpp"
+#include "weir/wire/peer.hpp"
 
 namespace weir::control {
 
@@ -27,7 +31,24 @@ struct StationResult {
     std::uint32_t restarts = 0;  // a process that died took its part of the ledger with it
     bool gone = false;           // there was no process any more at the end: the numbers are those of its last answer
     bool handed_over = false;    // of a recorder: a hand-off of the partition hands its files over
+    std::vector<service::SourceStatus> sources{};  // also what its processes before had counted
 };
+
+/// One source over all stations of a run.
+struct RunSource {
+    service::SourceStatus counts{};    // of readouts; expected, missing and masked: of builders
+    std::uint64_t missing_level2 = 0;  // not there when a processing unit asked for it
+    std::string readout{};             // that serves it; empty: none is known
+    bool masked = false;               // now, or at the end
+    bool silent = false;               // now
+};
+/// Summed up over the stations, in the order of the ids.
+[[nodiscard]] std::vector<RunSource> sources_of(const std::vector<StationResult>& stations,
+                                                const std::vector<Peer>& peers);
+/// "0x420000 of ros-1"
+[[nodiscard]] std::string name(const RunSource& source);
+/// At most so many, those that miss most before others; in the order of the ids.
+[[nodiscard]] std::vector<RunSource> worst(const std::vector<RunSource>& sources, std::size_t at_most);
 
 struct RunEvents {
     std::uint64_t triggers = 0, accepted = 0, rejected = 0;  // of the supervisor
@@ -81,8 +102,10 @@ struct RunResult {
     RunEvents events{};
     std::uint64_t files = 0, bytes_stored = 0;
     std::vector<StationResult> stations{};
+    std::vector<RunSource> sources{};
     std::vector<std::string> problems{};  // one line each; none: all is well
     SelectionFaults selection{};
+    TriggerAccount triggers{};
     std::optional<EventAccount>
         account{};  // nothing: not known; the problems have the reason, unless recorders do not know ids at all
     std::optional<HandOffAccount> hand_off{};  // nothing: there is no hand-off, or a catalogue cannot be read
@@ -95,8 +118,11 @@ struct RunResult {
 [[nodiscard]] RunEvents events_of(const std::vector<StationResult>& stations);
 [[nodiscard]] SelectionFaults selection_faults_of(const std::vector<StationResult>& stations);
 
-/// Fills `events`, `account`, `selection`, `files` and `bytes_stored`, and adds a problem for each ledger that does not
-/// balance: of a station by itself, and between neighbours where no process died with its counts.
+/// Fills `events`, `account`, `selection`, `triggers`, `files` and `bytes_stored`, and adds a problem for each ledger
+/// that does not balance: of a station by itself, and between neighbours where no process died with its counts.
 void balance(RunResult& result);
+
+/// Adds a problem when more events are incomplete than may be: with the sources that were missing, and their numbers.
+void check_incomplete(RunResult& result, const IncompleteLimit& limit);
 
 }  // namespace weir::control

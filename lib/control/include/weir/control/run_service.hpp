@@ -2,6 +2,8 @@
 // Run control over HTTP, for weir run status, for web pages and for scripts: docs/formats/run-control-protocol.md.
 #pragma once
 
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "weir/control/run_control.hpp"
@@ -11,12 +13,19 @@
 
 namespace weir::control {
 
+/// What came of a partition file that was applied.
+struct AppliedFile {
+    std::vector<std::string> at_once{};  // "[run] incomplete_max"
+    std::vector<std::string> anew{};     // stations that start again for it
+};
+
 struct RunServiceParts {  // all of them outlive the server
     const Partition& partition;
     RunControl& control;
     LogBook& log;
     service::Reports& reports;
     const service::Metrics& metrics;
+    std::function<Result<AppliedFile>()> apply{};  // reads the partition file again
 };
 
 /// GET /partition /log /alarms /metrics, POST /run /alarms/acknowledge.

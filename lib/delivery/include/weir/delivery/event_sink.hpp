@@ -83,6 +83,11 @@ public:
     /// The run of a sender that names none; nothing: it must name one.
     [[nodiscard]] virtual std::optional<RunNumber> joined_run() { return std::nullopt; }
 
+    /// What is answered to a sender that names no run when joined_run() gives none.
+    [[nodiscard]] virtual Refusal no_run_to_join() const {
+        return {wire::ByeReason::wrong_run, "it names no run, and here it must"};
+    }
+
     /// A sender sends HELLO: an answer refuses it. Called for each connection, so a session may come again;
     /// the session's id is the same each time.
     [[nodiscard]] virtual std::optional<Refusal> hello(SessionId session, const wire::Hello& hello) = 0;

@@ -44,7 +44,7 @@ struct ReceiverOptions {
     Bytes payload_rate_min{64ULL << 10};                 // per second, on average over a payload; 0: no minimum
     std::chrono::milliseconds farewell{500};             // how long a peer may take to read a BYE
     std::chrono::milliseconds heartbeat{10'000};  // each side sends something this often; three times nothing ends the
-                                                  // connection. 0: never. Of senders that speak protocol 2
+                                                  // connection. 0: never
     std::chrono::milliseconds idle_when_full{10'000};  // when all connections are taken, those without an event for so
                                                        // long make room
     bool verify_payload = true;                        // false only to measure what it costs: payloads are not checked
@@ -121,6 +121,8 @@ public:
     /// The events are on stable storage. Cheap; made in batches. Answers for events that are not in
     /// hand are ignored.
     void acknowledge(std::span<const Answer> events);
+    /// A block was taken, but for these records (ascending, at most wire::refusals_max).
+    void acknowledge(Answer block, std::vector<wire::Refusal> refused);
     /// The event will never be stored here; the sender is given the reason.
     void reject(Answer event, wire::RejectReason reason, std::string text);
     /// Answers events of which the sink was notified by not_passed_on(), when these are answered later.

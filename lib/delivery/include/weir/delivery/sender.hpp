@@ -38,6 +38,19 @@ namespace weir::delivery {
 /// the sender.
 using OnFinal = std::function<void(Sequence, std::optional<wire::RejectReason>)>;
 
+/// Of a block, which records were refused though the block is acknowledged. Called before OnFinal of the same sequence,
+/// under the same rules.
+using OnRefused = std::function<void(Sequence, std::span<const wire::Refusal>)>;
+
+enum class LinkState : std::uint8_t {
+    connecting,  // again and again, with pauses
+    connected,
+    failed,  // for good
+};
+/// The state has changed, or another attempt to connect has failed; `why` names the last problem, and is empty when
+/// connected. Called from the I/O thread, under the rules of OnFinal.
+using OnState = std::function<void(LinkState, const std::string& why)>;
+
 struct SenderOptions {
     std::string host = "localhost:9000";  // "host:port" of the recorder
     std::string name = "sender";          // wire::valid_sender_name
@@ -58,6 +71,8 @@ struct SenderOptions {
     transport::SocketOptions socket{};
     transport::TlsFiles tls{};  // when named: TLS, to a recorder whose certificate is of that authority and for `host`
     OnFinal on_final{};
+    OnRefused on_refused{};
+    OnState on_state{};
 };
 
 struct EventDescription {

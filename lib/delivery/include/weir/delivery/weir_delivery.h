@@ -11,6 +11,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#if defined(__GNUC__) /* libweir-client.so shows these functions and hides all others */
+#pragma GCC visibility push(default)
+#endif
 
 typedef struct weir_sender weir_sender;
 
@@ -100,6 +103,9 @@ const char* weir_sender_error(const weir_sender* sender);
 /* Sends BYE and frees; events that are not final are released. NULL is allowed. */
 void weir_sender_destroy(weir_sender* sender);
 
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

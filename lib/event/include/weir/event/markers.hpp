@@ -22,7 +22,8 @@ inline constexpr std::uint32_t rod_version_3_1 = 0x0301;
 
 // The common header: marker, size, header size, version, source, number of status words, the status
 // words, then the checksum type (5.0) or the number of specific words (3.0), then the specific words.
-inline constexpr std::size_t common_header_words = 7;  // without status and specific words
+inline constexpr std::size_t common_header_words = 7;                     // without status and specific words
+inline constexpr std::size_t rob_header_words = common_header_words + 1;  // of the ROBs that we make: one status word
 
 inline constexpr std::size_t event_5_0_specific_words = 16;  // without the four lists
 inline constexpr std::size_t event_3_0_specific_words = 10;

@@ -50,4 +50,7 @@ struct RobOptions {
 /// timeout of a dummy fragment". It carries the ids of its event.
 [[nodiscard]] Result<> append_lost_rob(std::vector<std::byte>& to, const RodFields& rod, RobOptions options = {});
 
+/// Appends the ROB of a source that is masked: no data, status "discarded" of a dummy fragment.
+[[nodiscard]] Result<> append_masked_rob(std::vector<std::byte>& to, const RodFields& rod, RobOptions options = {});
+
 }  // namespace weir::event

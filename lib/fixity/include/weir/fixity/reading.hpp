@@ -3,6 +3,7 @@
 // that cannot be read is an error with an offset, not a signal.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -39,8 +40,9 @@ struct Reading {
     Bytes piece_ahead = 1_MiB;   // of one read by the thread ahead
     unsigned pieces_ahead = 4;   // how many of them it may be ahead
     RateLimit* limit = nullptr;  // shared by all readers; outlives them
-    std::function<bool()> stop;  // asked between pieces from any thread; true ends the read
-    std::function<void(std::uint64_t bytes)> progress;      // from any thread
+    std::function<bool(std::chrono::nanoseconds at_most)> stop;  // asked between pieces from any thread; true ends the
+                                                                 // read. Waits for a stop, at most so long (0: no time)
+    std::function<void(std::uint64_t bytes)> progress;           // from any thread
     std::function<bool(const FileStamp& stamp)> leave_out;  // asked of every file, from any thread; true: it is not
                                                             // read, which is an error of one that was named
     std::function<void()>

@@ -3,10 +3,12 @@
 // simulate a detector that needs time: makes an event `latency` after it was asked for.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -14,6 +16,7 @@
 
 #include "weir/base/clock.hpp"
 #include "weir/readout/rob_store.hpp"
+#include "weir/service/source_status.hpp"
 #include "weir/workload/fragment_maker.hpp"
 
 namespace weir::readout {
@@ -42,14 +45,23 @@ public:
     /// Steps until stop is requested, and sleeps while there is nothing to do. `clock`: that of the callers of ask().
     void run(const std::stop_token& stop, const Clock& clock);
 
+    /// What it put, by source. Any thread.
+    [[nodiscard]] std::vector<service::SourceStatus> sources() const;
+
 private:
+    struct Put {  // of one source; written by the feeding thread alone, read by any: relaxed
+        std::atomic<std::uint64_t> fragments{0}, bytes{0};
+    };
+
+    [[nodiscard]] PutResult put(Level1Id event);
     [[nodiscard]] Step step_in_order();
     [[nodiscard]] Step step_on_demand(SteadyTime now);
 
     RobStore& store_;
     workload::FragmentMaker& maker_;
     const EventFeedOptions options_;
-    Level1Id next_;  // in order
+    Level1Id next_;                     // in order
+    const std::unique_ptr<Put[]> put_;  // by place of the source in the store
 
     struct Asked {
         Level1Id event{};

@@ -12,6 +12,7 @@
 #include "weir/base/report.hpp"
 #include "weir/messaging/station_loop.hpp"
 #include "weir/readout/event_feed.hpp"
+#include "weir/readout/fragment_input.hpp"
 #include "weir/readout/request_handlers.hpp"
 #include "weir/service/station.hpp"
 #include "weir/workload/fragment_maker.hpp"
@@ -34,6 +35,10 @@ struct ReadoutStationOptions {
     workload::FragmentGeneratorOptions generator{};
     workload::FragmentReplayOptions replay{};
     std::optional<std::chrono::nanoseconds> latency{};  // of the data after they were asked for: a simulation
+    std::optional<FragmentInput> input{};               // network: by TCP
+    std::optional<DatagramInputOptions> datagrams{};    // network: by UDP
+    double busy_high = 0.5,
+           busy_low = 0.25;  // network: shares of the buffers above and below which it is busy, and not
     Level1Id first{1};
     RobStoreOptions store{};           // without its sources and first
     RequestHandlerOptions handlers{};  // handlers 0: none; what is not here is answered "not yet" at once
@@ -43,6 +48,8 @@ struct ReadoutStationOptions {
     Bytes message_memory{64ULL << 20};  // of messages that come in several parts
 };
 
+class DatagramServer;
+class FragmentServer;
 struct Level1Mismatch;
 
 class ReadoutStation final : public service::Station {
@@ -55,15 +62,19 @@ public:
     [[nodiscard]] Peer self() const override;
     [[nodiscard]] Result<> connect(const std::vector<Peer>& peers) override;
     [[nodiscard]] Result<> start(RunNumber run) override;
+    [[nodiscard]] Result<> start_again(RunNumber run) override;
     [[nodiscard]] Result<> stop(std::chrono::milliseconds deadline) override;
     [[nodiscard]] Result<> disconnect() override;
     [[nodiscard]] Result<> unconfigure() override;
     [[nodiscard]] Result<> change_peers(const std::vector<Peer>& peers) override;
+    [[nodiscard]] Result<> set_masks(const std::vector<service::SourceMask>& masks) override;
     [[nodiscard]] service::StationStatus status() const override;
 
 private:
     class Logic;
     struct Run;
+
+    [[nodiscard]] Result<> begin(RunNumber number, bool again);
 
     [[nodiscard]] Result<> make_feed();
     void mismatched(const Level1Mismatch& mismatch);
@@ -73,12 +84,17 @@ private:
     const Clock& clock_;
 
     std::vector<SourceId> sources_;
+    std::vector<service::SourceMask> masks_;
+    std::optional<wire::StationId> supervisor_;
+    std::optional<SourceId> first_;  // that its events begin with
     std::unique_ptr<workload::FragmentMaker> maker_;
+    std::shared_ptr<FragmentServer> server_;        // shared with a status() that is under way
+    std::shared_ptr<DatagramServer> datagrams_;     // likewise
     std::shared_ptr<messaging::StationLoop> loop_;  // shared with a status() that is under way
     std::unique_ptr<Logic> logic_;
     std::shared_ptr<Run> run_;  // shared likewise
 
-    mutable std::mutex status_mutex_;  // guards the two pointers, which status() takes from other threads
+    mutable std::mutex status_mutex_;  // guards the pointers that status() takes from other threads
 };
 
 }  // namespace weir::readout

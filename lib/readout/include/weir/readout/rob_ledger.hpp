@@ -19,9 +19,12 @@ enum class RobReject : std::uint8_t {
     too_large,        // larger than all of the memory
     full,             // no room, and its sender does not wait
     not_cleared,      // was in hand when the run stopped, although a newer event was cleared
+    no_level1_id,     // its sender gave none, and none is inside
+    too_far_ahead,    // its id is far beyond all that are held: a counter that jumped
+    stopping,         // the run ended before there was room for it
     made_ahead,       // was in hand when the run stopped, newer than all that was cleared: no trigger came to it
 };
-inline constexpr std::size_t rob_reject_count = 10;
+inline constexpr std::size_t rob_reject_count = 13;
 
 /// "late", "unknown_source", ...
 [[nodiscard]] const char* name(RobReject reason) noexcept;

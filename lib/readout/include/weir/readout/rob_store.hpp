@@ -24,6 +24,7 @@
 #include "weir/event/rob_data.hpp"
 #include "weir/memory/buffer_pool.hpp"
 #include "weir/readout/rob_ledger.hpp"
+#include "weir/service/source_masks.hpp"
 #include "weir/wire/dataflow.hpp"
 
 namespace weir::readout {
@@ -34,6 +35,13 @@ struct RobStoreOptions {
     Bytes bytes_max{256ULL << 20};    // of memory for them
     Level1Id first{1};
     std::uint32_t lost_after = 0;  // a ROB whose source has sent one that much newer will not come; 0: wait for ever
+    bool placed = true;            // false: begun again in a run, whose present place the first clear says
+};
+
+/// One ROB in pieces, which lie one behind the other in it.
+struct RobPieces {
+    SourceId source{};
+    std::span<const ConstData> pieces{};
 };
 
 enum class PutResult : std::uint8_t {
@@ -51,6 +59,9 @@ public:
 
     /// One ROB of an event; others may follow.
     [[nodiscard]] PutResult put(Level1Id event, const event::RobData& rob);
+    /// The same for a source outside weir, which may be ahead of the others or count wrongly: it leaves them room, so
+    /// that an event is completed before later ones have taken all of it. `why`: of `refused`.
+    [[nodiscard]] PutResult put(Level1Id event, const RobPieces& rob, RobReject& why);
     /// All that this readout will ever have of an event: sources that are not among them are lost.
     [[nodiscard]] PutResult put_event(Level1Id event, std::span<const event::RobData> robs);
     /// It will never come. No effect on ROBs that are here, and on events outside the window.
@@ -83,19 +94,34 @@ public:
     /// Everything older than `oldest` is done with, and the window begins there at the earliest.
     void clear_older(Level1Id oldest);
 
+    /// ROBs of a masked source that are not here count as lost. Any thread.
+    void set_masks(const std::vector<service::SourceMask>& masks);
+    /// Masks of long ago hold for good; to be called now and then, as level-1 ids wrap.
+    void settle_masks() noexcept;
+
     /// Every wait returns, now and from now on, until reset().
     void stop_waiting();
     /// ROBs that are still held are rejected (not_cleared, made_ahead). No other thread uses the store meanwhile.
     void reset(Level1Id first);
 
+    /// It is known where the run is (RobStoreOptions::placed, or a clear). Any thread.
+    [[nodiscard]] bool placed() const noexcept { return placed_.load(std::memory_order_acquire); }
     [[nodiscard]] Level1Id oldest() const noexcept { return Level1Id{oldest_.load(std::memory_order_acquire)}; }
     [[nodiscard]] std::uint32_t ring_size() const noexcept { return ring_size_; }
     [[nodiscard]] const std::vector<SourceId>& sources() const noexcept { return sources_; }
     [[nodiscard]] bool knows(SourceId source) const noexcept { return place_of(source) < sources_.size(); }
-    [[nodiscard]] std::size_t largest() const noexcept { return pool_.largest(); }  // ROB, or ROBs put together
+    [[nodiscard]] std::size_t largest() const noexcept { return largest_; }  // ROB, or ROBs put together
 
     [[nodiscard]] RobLedger& ledger() const noexcept { return ledger_; }
     [[nodiscard]] std::uint32_t events_held() const noexcept { return events_held_.load(std::memory_order_relaxed); }
+    /// As shares of what may be held; more than 1 is possible for a moment.
+    struct Held {
+        double events = 0, bytes = 0;
+    };
+    [[nodiscard]] Held held() const noexcept {
+        return {static_cast<double>(events_held()) / static_cast<double>(events_max_),
+                static_cast<double>(taken_.load(std::memory_order_relaxed)) / static_cast<double>(bytes_max_)};
+    }
     [[nodiscard]] Bytes bytes_held() const { return pool_.stats().in_use; }
     /// Counted afresh, slot by slot: the ledger must agree with it when nothing moves.
     [[nodiscard]] std::uint64_t count_robs() const;
@@ -112,13 +138,23 @@ private:
     [[nodiscard]] std::int32_t ahead(Level1Id event) const noexcept;  // of the oldest
     [[nodiscard]] wire::RobState state_of(const Slot& slot, Level1Id event, std::size_t place) const noexcept;
     [[nodiscard]] bool ready_locked(const Slot& slot, Level1Id event, std::span<const SourceId> robs) const noexcept;
-    [[nodiscard]] bool take_slot(Slot& slot, Level1Id event);
-    [[nodiscard]] PutResult refuse(RobReject reason, std::size_t robs) const;
-    [[nodiscard]] PutResult put_robs(Level1Id event, std::span<const event::RobData> robs, bool whole);
-    [[nodiscard]] MutableData room_in(Slot& slot, std::size_t size, bool whole);
+    [[nodiscard]] bool take_slot(Slot& slot, Level1Id event, bool reserved = false);
+    /// How a put came to its end; the reason of `refused`.
+    struct Outcome {
+        PutResult result;
+        RobReject why{};
+    };
+    [[nodiscard]] Outcome refuse(RobReject reason, std::size_t robs) const;
+    template <class Rob>
+    [[nodiscard]] Outcome put_robs(Level1Id event, std::span<const Rob> robs, bool whole);
+    [[nodiscard]] std::size_t left_for_others(const Slot& slot, std::int32_t distance) const noexcept;
+    [[nodiscard]] bool jumped(std::size_t place, Level1Id event, std::int32_t distance) const noexcept;
+    [[nodiscard]] MutableData room_in(Slot& slot, std::size_t size, bool whole, std::size_t left);
     void note_newest(std::size_t place, Level1Id event) noexcept;
     void changed(Slot& slot, std::unique_lock<std::mutex>& lock) const;
-    std::size_t empty(Slot& slot);
+    struct Emptied;
+    void empty(Slot& slot, Emptied& all);
+    void emptied(Emptied& all);
     void advance();
     void room_was_made();
 
@@ -126,15 +162,22 @@ private:
     std::vector<std::pair<SourceId, std::uint32_t>> places_;  // sorted by source
     const std::uint32_t events_max_;
     const std::uint32_t lost_after_;
+    const std::size_t bytes_max_;
     std::uint32_t ring_size_;
     mutable memory::BufferPool pool_;
+    const std::size_t largest_;          // of the pool
+    std::atomic<std::size_t> taken_{0};  // of the pool; relaxed: a limit that need not be exact
     std::unique_ptr<Slot[]> ring_;
+    // Per source: the level-1 id from which it is masked + 2^32; 2^33: always; 0: not. Relaxed: an answer that misses a
+    // change is "not yet", and comes again.
+    std::unique_ptr<std::atomic<std::uint64_t>[]> masked_;
     std::unique_ptr<std::atomic<std::uint64_t>[]> newest_;  // per source: level-1 id + 2^32; 0: none yet
     mutable RobLedger ledger_;
 
     // Written under window_mutex_, and before the slots that fall out of the window are emptied. A thread that fills a
     // slot reads it under the slot's lock: either it finds that its event is too old, or the slot is emptied after it.
     std::atomic<std::uint32_t> oldest_;
+    std::atomic<bool> placed_;  // ids far beyond the window are refused; before, they wait
     std::mutex window_mutex_;
     std::atomic<std::uint32_t> events_held_{0};
     std::atomic<std::uint64_t> clears_beyond_{0};

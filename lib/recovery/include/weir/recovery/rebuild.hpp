@@ -23,8 +23,9 @@ struct RebuildResult {
     std::uint64_t files = 0;        // closed ones that were read
     std::uint64_t files_added = 0;  // of them: the catalogue did not know them, or as open
     std::uint64_t runs_added = 0;
-    std::uint64_t sessions = 0;  // their marks were written
-    std::vector<Error> failed;   // files that could not be read, and stay out of the catalogue
+    std::uint64_t sessions = 0;     // their marks were written
+    std::uint64_t run_records = 0;  // that the catalogue did not have
+    std::vector<Error> failed;      // files that could not be read, and stay out of the catalogue
 };
 
 /// What a catalogue that was lost still contains, and the files do not.

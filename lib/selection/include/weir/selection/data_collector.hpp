@@ -26,7 +26,7 @@
 namespace weir::selection {
 
 struct CollectorOptions {
-    std::chrono::milliseconds time_limit{2000};  // for the data of one event
+    std::chrono::milliseconds time_limit{2000};  // for the data of one event, and of each further request for it
     std::chrono::microseconds reask_min{2000};
     std::chrono::microseconds reask_max{500'000};
     std::chrono::microseconds not_yet_wait{500};  // before the first repetition; doubles up to reask_max
@@ -34,6 +34,7 @@ struct CollectorOptions {
 
 /// An event with the fragments that were asked for, in that order.
 struct CollectedEvent {
+    std::uint64_t request = 0;  // as begin() answered
     wire::EventTicket ticket{};
     std::vector<Fragment> fragments{};  // lie in `memory`
     std::vector<std::vector<std::byte>> memory{};
@@ -43,7 +44,7 @@ struct CollectedEvent {
 class DataCollector {
 public:
     struct Counts {
-        std::uint64_t begun = 0;  // = complete + incomplete + discarded + in hand
+        std::uint64_t begun = 0;  // collections: = complete + incomplete + discarded + in hand
         std::uint64_t complete = 0, incomplete = 0, discarded = 0, in_hand = 0;
         std::uint64_t requests = 0, re_requested = 0, not_yet = 0;
         std::uint64_t fragments = 0, bytes = 0;
@@ -58,8 +59,9 @@ public:
 
     void set_readouts(const std::vector<Peer>& peers);
 
-    /// Asks for the ROBs of an event, each once.
-    void begin(wire::EventTicket ticket, const std::vector<SourceId>& robs, SteadyTime now);
+    /// Asks for the ROBs of an event, each once. May be called several times for an event. Answers the request, no
+    /// other has that number.
+    std::uint64_t begin(wire::EventTicket ticket, const std::vector<SourceId>& robs, SteadyTime now);
     /// Discards all collections in hand.
     void discard_all();
 

@@ -18,6 +18,7 @@
 #include "weir/base/bytes.hpp"
 #include "weir/base/clock.hpp"
 #include "weir/base/report.hpp"
+#include "weir/base/system_clock.hpp"
 #include "weir/delivery/receiver.hpp"
 #include "weir/event/format.hpp"
 #include "weir/selection/selector.hpp"
@@ -38,6 +39,7 @@ struct FilterOptions {
         60'000};                               // a recorder that is away this long is lost: its events go to the others
     std::function<void(ConstData)> sampled{};  // sees each event that is wanted, from workers; must not wait
     delivery::ReceiverOptions receiver{};
+    const Clock* clock = &system_clock();  // outlives the filter, and the threads that it leaves behind
 };
 
 struct FilterStats {

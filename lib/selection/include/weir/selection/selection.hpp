@@ -9,11 +9,16 @@
 //     }
 //     WEIR_SELECTION(select)
 //
+// It may request further fragments of the event, in as many steps as it needs; other events go on while it waits:
+//
+//     for (const auto& fragment : event.request({SourceId{0xa30000}})) ...
+//
 // The function is called by several threads at once. docs/selections.md is the guide.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +45,21 @@ struct Fragment {
     [[nodiscard]] std::uint8_t detector() const noexcept { return static_cast<std::uint8_t>(number(source) >> 16); }
 };
 
+/// The other end of Event::request(). Called by the thread that runs the selection.
+class FragmentRequests {
+public:
+    static constexpr std::size_t sources_max = 4096;  // of one request
+    static constexpr std::size_t requests_max = 64;   // of one event; one more is an error of the selection
+
+    /// Waits until each fragment is here or known to be missing: one for each source, in the same order.
+    [[nodiscard]] virtual std::span<const Fragment> request(std::span<const SourceId> sources) = 0;
+    /// Among the requested fragments.
+    [[nodiscard]] virtual const Fragment* find(SourceId source) const noexcept = 0;
+
+protected:
+    ~FragmentRequests() = default;
+};
+
 /// Valid during the call only.
 struct Event {
     RunNumber run{};
@@ -52,13 +72,25 @@ struct Event {
     std::span<const std::uint32_t> level1_words{};
     std::span<const std::uint32_t> level2_words{};  // of the selection before, in the filter
     std::span<const Fragment> fragments{};
-    ConstData payload{};  // filter: the whole event as it came; fragments lie in it. Else empty.
+    ConstData payload{};                   // filter: the whole event as it came; fragments lie in it. Else empty.
+    FragmentRequests* requests = nullptr;  // nothing: request() answers with nothing
 
-    /// Nothing when the event has no such fragment here.
+    /// One fragment for each of these, in their order, valid until the selection returns. Suspends this event until
+    /// they are here; one that does not come within the unit's data_timeout is missing, one that no readout has is
+    /// missing at once. Fragments that the event has already are not requested again, and in the filter all of them are
+    /// there.
+    [[nodiscard]] std::span<const Fragment> request(std::span<const SourceId> sources) const {
+        return requests == nullptr ? std::span<const Fragment>() : requests->request(sources);
+    }
+    [[nodiscard]] std::span<const Fragment> request(std::initializer_list<SourceId> sources) const {
+        return request(std::span(sources.begin(), sources.size()));
+    }
+
+    /// Among the fragments that the event came with and those that were requested. Nothing: it is none of them.
     [[nodiscard]] const Fragment* find(SourceId source) const noexcept {
         for (const auto& fragment : fragments)
             if (fragment.source == source) return &fragment;
-        return nullptr;
+        return requests == nullptr ? nullptr : requests->find(source);
     }
     [[nodiscard]] std::size_t bytes() const noexcept {
         if (!payload.empty()) return payload.size();
@@ -90,13 +122,22 @@ struct Decision {
         if (end != std::string_view::npos) tag.name = stream.substr(end + 1);
         tags.push_back(std::move(tag));
     }
+    /// A partial stream (filter): the event is recorded there with the fragments of these sources only.
+    void accept(std::string_view stream, std::span<const SourceId> sources) {
+        accept(stream);
+        tags.back().robs.assign(sources.begin(), sources.end());
+        if (sources.empty()) trouble.assign(stream).append(" is accepted as a partial stream without a source");
+    }
+    void accept(std::string_view stream, std::initializer_list<SourceId> sources) {
+        accept(stream, std::span(sources.begin(), sources.size()));
+    }
 };
 
 using SelectFunction = void(const Event&, Decision&);
 
 /// The description of a library: one that was built against another layout is refused when it is loaded.
 struct LibraryFace {
-    static constexpr std::uint32_t current = 1;
+    static constexpr std::uint32_t current = 2;
     std::uint32_t version = current;
     std::uint32_t event_size = sizeof(Event);
     std::uint32_t decision_size = sizeof(Decision);

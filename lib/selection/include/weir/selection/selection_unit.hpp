@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -29,11 +30,21 @@ struct UnitTask {
     std::uint64_t session = 0;  // of the supervisor that asked for it
 };
 
+/// A selection has requested further fragments of the event that a worker has.
+struct UnitRequest {
+    std::uint64_t id = 0;       // the worker's
+    std::uint64_t session = 0;  // of its task
+    wire::EventTicket ticket{};
+    std::vector<SourceId> sources{};
+};
+
 /// Takes an event whose data are there. It answers later by SelectionUnit::judged(), in the unit's thread.
 class UnitWorkers {
 public:
     virtual ~UnitWorkers() = default;
     virtual void take(UnitTask task) = 0;
+    /// The answer to SelectionUnit::requested(). Nothing: the event was discarded.
+    virtual void take_requested(std::uint64_t id, std::unique_ptr<CollectedEvent> fragments) = 0;
 };
 
 struct UnitOptions {
@@ -57,9 +68,11 @@ public:
         std::uint64_t discarded = 0;                          // their supervisor was started again
         std::uint64_t overrun = 0;                            // given beyond the credit: accepted at once, by force
         std::uint64_t threw = 0, timed_out = 0, crashed = 0;  // of `accepted`, by force
+        std::uint64_t steps = 0;                              // requests of selections
         std::uint64_t results_sent = 0, results_lost = 0;
         std::uint64_t unexpected = 0, malformed = 0;
         std::uint64_t in_hand = 0, computing = 0;
+        std::uint64_t waiting = 0;  // of `computing`: for fragments that they have requested
         DataCollector::Counts data{};
     };
 
@@ -77,6 +90,8 @@ public:
     [[nodiscard]] std::optional<SteadyTime> step(SteadyTime now) override;
 
     void judged(UnitTask task, Judgement judgement);
+    /// Answered by UnitWorkers::take_requested(), also at once.
+    void requested(UnitRequest request, SteadyTime now);
 
     [[nodiscard]] Counts counts() const;
     [[nodiscard]] service::StationLedger ledger() const;
@@ -109,6 +124,7 @@ private:
     std::uint64_t session_ = 1;
     std::uint64_t ended_ = 0;  // verdicts in this session
     std::uint64_t in_hand_ = 0;
+    std::unordered_map<std::uint64_t, std::uint64_t> requests_;  // the collector's request -> the worker's
     std::uint64_t credit_sent_ = 0;
     std::deque<wire::Level2Verdict> verdicts_;  // not sent
     std::deque<wire::Level2Result> results_;    // not sent

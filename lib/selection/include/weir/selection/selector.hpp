@@ -14,6 +14,7 @@
 #include <string>
 
 #include "weir/base/result.hpp"
+#include "weir/base/system_clock.hpp"
 #include "weir/selection/selection.hpp"
 
 namespace weir::selection {
@@ -45,7 +46,8 @@ struct Judgement {
 enum class WorkersAre : std::uint8_t { threads, processes };
 
 struct SelectionSpec {
-    /// "all", "none", "fraction:0.1", "size:10kB", "busy:500us", "sleep:500us"; else a file: NAME.so or NAME.py.
+    /// "all", "none", "fraction:0.1", "size:10kB", "busy:500us", "sleep:500us", "request:0x1+0x2/0x3"; else a file:
+    /// NAME.so or NAME.py.
     std::string selection = "all";
     WorkersAre workers_are = WorkersAre::processes;
     std::chrono::milliseconds time_limit{5000};  // for one event; with threads, the station reports it after this time
@@ -55,6 +57,7 @@ struct SelectionSpec {
     std::filesystem::path python = "/usr/bin/python3";
     std::filesystem::path
         programs{};  // where weir-selection-worker and its Python counterpart are; empty: beside this program
+    const Clock* clock = &system_clock();  // outlives all that is made of this
 };
 
 /// Runs one event at a time; each worker thread has its own.

@@ -2,10 +2,12 @@
 // The level-2 supervisor as a station: its logic in a station loop.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "weir/base/report.hpp"
 #include "weir/selection/supervisor.hpp"
+#include "weir/selection/trigger_input.hpp"
 #include "weir/station/loop_station.hpp"
 
 namespace weir::selection {
@@ -14,6 +16,7 @@ struct SupervisorStationOptions {
     std::string name = "l2sv";
     wire::StationId id{};
     SupervisorOptions supervisor{};
+    std::optional<TriggerInput> input{};  // of TriggerKind::network, which needs it
     messaging::MessageLoopOptions loop{};
     messaging::LinkKind link = messaging::LinkKind::udp;
 };

@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "weir/base/clock.hpp"
 #include "weir/base/result.hpp"
+#include "weir/base/system_clock.hpp"
 #include "weir/service/alarm_file.hpp"
 #include "weir/service/reports.hpp"
 
@@ -18,9 +20,10 @@ namespace weir::service {
 class AlarmKeeper {
 public:
     /// Latches again what the file holds, then saves every change at once, on a thread of its own. The caller owns the
-    /// directory (no second station uses the place), and `reports` outlives the keeper. A file that cannot be
-    /// read is put aside as `.damaged`, which is an alarm of its own: recording goes on.
-    [[nodiscard]] static Result<AlarmKeeper> start(Reports& reports, const AlarmPlace& place);
+    /// directory (no second station uses the place), and `reports` and `clock` outlive the keeper. A file that cannot
+    /// be read is put aside as `.damaged`, which is an alarm of its own: recording goes on.
+    [[nodiscard]] static Result<AlarmKeeper> start(Reports& reports, const AlarmPlace& place,
+                                                   const Clock& clock = system_clock());
 
     AlarmKeeper(AlarmKeeper&&) noexcept;
     AlarmKeeper& operator=(AlarmKeeper&&) noexcept;
@@ -33,9 +36,11 @@ private:
 };
 
 /// The alarms of the station that runs there; nothing: none runs.
-[[nodiscard]] Result<std::optional<std::vector<Alarm>>> ask_alarms(const AlarmPlace& place);
+[[nodiscard]] Result<std::optional<std::vector<Alarm>>> ask_alarms(const AlarmPlace& place,
+                                                                   const Clock& clock = system_clock());
 /// Whether the running station had that alarm latched; nothing: none runs.
 [[nodiscard]] Result<std::optional<bool>> ask_to_acknowledge(const AlarmPlace& place, const std::string& alarm,
-                                                             const std::string& person);
+                                                             const std::string& person,
+                                                             const Clock& clock = system_clock());
 
 }  // namespace weir::service

@@ -51,6 +51,7 @@ public:
         Key& at_most(Bytes most);
         Key& at_least(std::chrono::nanoseconds least);
         Key& at_most(std::chrono::nanoseconds most);
+        Key& or_number();  // of a text: an integer stands for the text of it
         /// Of a text, and of each text in a list. The error names the text and what to write; it is reported with key
         /// and line.
         Key& each(std::function<Result<>(const std::string&)> check);
@@ -70,6 +71,7 @@ public:
         std::function<void(const SettingValue&)> store_;  // a value that was checked, into the field
         std::function<SettingValue()> load_;
 
+        bool or_number_ = false;
         std::int64_t unit_ = 1;  // a duration is a multiple of its field's unit
 
         /// A value of a file in the field's own terms, or why it cannot be one.

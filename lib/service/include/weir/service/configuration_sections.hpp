@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "weir/base/result.hpp"
+#include "weir/service/configuration.hpp"
 
 namespace weir::service {
 
@@ -28,5 +29,15 @@ struct ConfigurationSection {
 /// Errc::usage names file and line of what is no TOML.
 [[nodiscard]] Result<std::vector<ConfigurationSection>> list_sections(std::string_view text,
                                                                       std::string_view file_name);
+
+/// A key of the file with its value.
+struct ConfigurationValue {
+    std::string section{};  // "readout.ros-1"
+    std::string key{};
+    SettingValue value{};
+};
+
+/// Every key that Settings could read, by section and key; a value of a kind that no key has is left out.
+[[nodiscard]] Result<std::vector<ConfigurationValue>> list_values(std::string_view text, std::string_view file_name);
 
 }  // namespace weir::service

@@ -22,9 +22,10 @@ namespace weir::service {
 
 inline constexpr std::size_t peers_max = 10'000;
 inline constexpr std::size_t sources_max = 65'536;  // of one readout
+inline constexpr std::size_t masks_max = 65'536;    // changes of masks in a run
 
 /// What a station can be asked to do: a transition, to take changed peers, or to end.
-enum class StationRequestKind { transition, change_peers, exit };
+enum class StationRequestKind { transition, change_peers, mask, exit };
 
 struct StationRequest {
     StationRequestKind kind = StationRequestKind::transition;
@@ -32,12 +33,13 @@ struct StationRequest {
     std::optional<RunNumber> run{};                       // start
     std::optional<std::chrono::milliseconds> deadline{};  // nothing: the station's own
     std::vector<Peer> peers{};                            // connect, change_peers
+    std::vector<SourceMask> masks{};                      // start, mask: all that there are
     bool again = false;                                   // start: another process of this station was in this run
 
     bool operator==(const StationRequest&) const = default;
 };
 
-/// "start", ..., "change_peers", "exit".
+/// "start", ..., "change_peers", "mask", "exit".
 [[nodiscard]] const char* name(const StationRequest& request) noexcept;
 
 /// Everything in /status.

@@ -23,7 +23,7 @@ public:
     explicit StateMachine(std::chrono::milliseconds grace) : grace_(grace) {}
 
     struct Step {
-        std::string name;  // of the transition, or "change_peers"
+        std::string name;  // of the transition, "change_peers" or "mask"
         StationState from{}, to{};
         WallTime began{};
         std::chrono::nanoseconds took{0};
@@ -38,6 +38,7 @@ public:
                                  std::chrono::milliseconds deadline);
     /// The same for a change of peers, which needs a station that is connected and leads nowhere.
     [[nodiscard]] Result<> begin_change_peers(SteadyTime now, WallTime wall, std::chrono::milliseconds deadline);
+    [[nodiscard]] Result<> begin_mask(SteadyTime now, WallTime wall, std::chrono::milliseconds deadline);
 
     /// The transition has ended. A way up that failed does not change the state; a way down leads down even so,
     /// because a station must be able to end.

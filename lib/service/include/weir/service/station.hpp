@@ -20,6 +20,8 @@
 #include "weir/service/event_ids.hpp"
 #include "weir/service/metrics.hpp"
 #include "weir/service/reports.hpp"
+#include "weir/service/source_masks.hpp"
+#include "weir/service/source_status.hpp"
 #include "weir/wire/peer.hpp"
 
 namespace weir::service {
@@ -55,6 +57,7 @@ struct StationStatus {
     std::optional<RunNumber> run{};            // where the station itself finds the number (a recorder that runs alone)
     bool finished = false;                     // a source of events has no more to give: run control may stop the run
     std::map<std::string, double> counters{};  // what else people look at: "requests", "re_asked", "robs_lost"
+    std::vector<SourceStatus> sources{};       // readouts, builders, processing units; each source once
 };
 
 /// The frame calls the transitions one at a time, from one thread of its own; status() from any thread at any time.
@@ -80,6 +83,13 @@ public:
 
     /// Peers have changed while running (one was replaced, its address is another).
     [[nodiscard]] virtual Result<> change_peers(const std::vector<Peer>& peers) = 0;
+
+    /// All masks, before each start and whenever they have changed in a run. Error: they count, but came too late for
+    /// some event.
+    [[nodiscard]] virtual Result<> set_masks(const std::vector<SourceMask>& masks) {
+        static_cast<void>(masks);
+        return {};
+    }
 
     [[nodiscard]] virtual StationStatus status() const = 0;
 

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,11 @@ public:
     /// Before anything else (there is no thread yet), and whenever the peers have changed.
     [[nodiscard]] virtual Result<> set_peers(const std::vector<Peer>& peers, SteadyTime now) = 0;
 
+    /// See service::Station.
+    [[nodiscard]] virtual Result<> set_masks(const std::vector<service::SourceMask>& masks) {
+        static_cast<void>(masks);
+        return {};
+    }
     /// A run is about to begin; `again`: in place of a process that was in it. Error: it does not.
     [[nodiscard]] virtual Result<> prepare_run(RunNumber run, bool again) {
         static_cast<void>(run), static_cast<void>(again);
@@ -68,6 +74,7 @@ struct LoopStationOptions {
     StationKind kind = StationKind::assign;
     wire::StationId id{};
     messaging::StationLoopOptions loop{};
+    std::optional<SourceId> first{};  // of a supervisor whose events begin with a fragment of this source
 };
 
 class LoopStation : public service::Station {
@@ -94,6 +101,7 @@ public:
     [[nodiscard]] Result<> disconnect() final;
     [[nodiscard]] Result<> unconfigure() final;
     [[nodiscard]] Result<> change_peers(const std::vector<Peer>& peers) final;
+    [[nodiscard]] Result<> set_masks(const std::vector<service::SourceMask>& masks) final;
     [[nodiscard]] service::StationStatus status() const final { return status_.read(); }
     [[nodiscard]] service::StationEvents events() const final;
 

@@ -4,6 +4,7 @@
 // socket for as long as it is ready (level-triggered), so that an owner may do a bounded amount and go on.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -36,6 +37,9 @@ public:
     /// Waits until something is ready, wake() was called, or the deadline (nothing: no deadline). The
     /// answer is valid until the next wait(); it may be empty.
     [[nodiscard]] std::span<const Ready> wait(std::optional<SteadyTime> deadline, SteadyTime now);
+
+    /// Lets `time` pass, to the microsecond, whatever becomes ready; wake() ends it at once, and the next wait() too.
+    void pause(std::chrono::nanoseconds time) const noexcept;
 
     /// From any thread, also from several: the current or the next wait() returns.
     void wake() const noexcept;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,6 +22,7 @@ inline constexpr std::size_t clear_events_max = 4096;
 inline constexpr std::size_t tickets_max = 256;        // of one message
 inline constexpr std::size_t trigger_words_max = 256;  // of one event
 inline constexpr std::size_t regions_max = 4096;
+inline constexpr std::size_t fragments_seen_max = 2048;
 inline constexpr std::size_t level2_result_max = 64 * 1024;
 
 /// Which of two level-1 ids came first, over the wrap of the counter: negative when `a` is older.
@@ -162,11 +164,30 @@ struct AcceptCredit {
     bool operator==(const AcceptCredit&) const = default;
 };
 
-/// A fragment that a detector, or a program, pushes into a readout: one whole ROB or ROD fragment follows.
-struct ReadoutInput {
-    Level1Id level1_id{};
+struct SeenFragment {
+    Level1Id level1_id{};                   // of its event
+    std::optional<std::int64_t> time_ns{};  // of its trigger, by the board's clock
+    bool operator==(const SeenFragment&) const = default;
+};
+/// Readout -> supervisor whose events begin with a fragment of this source: these are in the buffers.
+struct FragmentSeen {
+    std::uint64_t first = 0;  // number of the first one: how many this process has reported in the run before
     SourceId source{};
-    ConstData fragment{};
+    std::vector<SeenFragment> fragments{};
+    bool operator==(const FragmentSeen&) const = default;
+};
+
+enum class BusyCause : std::uint8_t {
+    none = 0,    // it is not busy
+    events = 1,  // too many events in its buffers
+    memory = 2,  // too many bytes
+};
+/// Readout -> supervisor: no more triggers while it is busy.
+struct ReadoutBusy {
+    std::uint64_t change = 0;  // 1, 2, ... of this process in the run: the highest counts, whenever it comes
+    bool busy = false;
+    BusyCause cause = BusyCause::none;
+    bool operator==(const ReadoutBusy&) const = default;
 };
 
 // Each encode appends a whole message to `to`; nothing may exceed the limits above. Each decode checks every count
@@ -182,7 +203,8 @@ void encode(const Level2Decision& message, std::vector<std::byte>& to);
 void encode(const Level2Result& message, std::vector<std::byte>& to);
 void encode(const Accept& message, std::vector<std::byte>& to);
 void encode(const AcceptCredit& message, std::vector<std::byte>& to);
-void encode(const ReadoutInput& message, std::vector<std::byte>& to);  // with the fragment
+void encode(const ReadoutBusy& message, std::vector<std::byte>& to);
+void encode(const FragmentSeen& message, std::vector<std::byte>& to);
 
 [[nodiscard]] Result<> decode(ConstData message, DataRequest& into);  // into keeps its memory
 [[nodiscard]] Result<> decode(ConstData message, DataView& into);
@@ -194,6 +216,7 @@ void encode(const ReadoutInput& message, std::vector<std::byte>& to);  // with t
 [[nodiscard]] Result<> decode(ConstData message, Level2Result& into);
 [[nodiscard]] Result<> decode(ConstData message, Accept& into);
 [[nodiscard]] Result<> decode(ConstData message, AcceptCredit& into);
-[[nodiscard]] Result<> decode(ConstData message, ReadoutInput& into);
+[[nodiscard]] Result<> decode(ConstData message, ReadoutBusy& into);
+[[nodiscard]] Result<> decode(ConstData message, FragmentSeen& into);
 
 }  // namespace weir::wire

@@ -40,7 +40,8 @@ enum class DataflowType : std::uint8_t {
     level2_result = 11,    // reliable: processing unit -> pseudo-ROS
     accept = 12,           // reliable: supervisor -> DFM
     accept_credit = 13,    // reliable: DFM -> supervisor
-    readout_input = 14,    // fragments from outside -> readout, pushed, may be lost
+    readout_busy = 14,     // reliable: readout -> supervisor
+    fragment_seen = 16,    // reliable: readout -> supervisor whose events begin with a fragment
 };
 
 struct DatagramHeader {

@@ -14,7 +14,8 @@ namespace weir::wire {
 
 inline constexpr std::array frame_magic{std::byte{'W'}, std::byte{'E'}, std::byte{'I'}, std::byte{'R'}};
 inline constexpr std::uint8_t frame_version = 1;
-inline constexpr std::uint16_t protocol_version = 2;  // the highest; 1 is understood
+inline constexpr std::uint16_t protocol_version = 2;      // the highest that is known here
+inline constexpr std::uint16_t protocol_version_min = 2;  // the lowest that is understood
 inline constexpr std::size_t frame_header_size = 24;
 inline constexpr std::size_t meta_size_max = 64 * 1024;
 inline constexpr std::uint64_t payload_size_max = std::uint64_t{1} << 30;  // of the format; recorders set less
@@ -23,7 +24,18 @@ inline constexpr std::size_t tag_robs_max = 4096;
 inline constexpr std::size_t text_size_max = 512;        // of a reason
 inline constexpr std::size_t message_ranges_max = 4000;  // of one WELCOME or ACK
 
-enum class MessageType : std::uint8_t { hello = 1, welcome = 2, event = 3, ack = 4, reject = 5, bye = 6, alive = 7 };
+inline constexpr std::size_t refusals_max = 4096;  // of one REFUSED
+
+enum class MessageType : std::uint8_t {
+    hello = 1,
+    welcome = 2,
+    event = 3,
+    ack = 4,
+    reject = 5,
+    bye = 6,
+    alive = 7,
+    refused = 8
+};
 
 inline constexpr std::uint8_t hello_any_run = 0x01;           // in the flags of HELLO's meta
 inline constexpr std::uint16_t flag_sent_elsewhere = 0x0001;  // EVENT: was sent before, to this recorder or another
@@ -38,7 +50,7 @@ struct FrameHeader {
 
     /// A type that is known here and that not every reader may skip.
     [[nodiscard]] bool needed() const noexcept {
-        return type >= 1 && type <= static_cast<std::uint8_t>(MessageType::bye);
+        return (type >= 1 && type <= static_cast<std::uint8_t>(MessageType::bye)) || is(MessageType::refused);
     }
     [[nodiscard]] bool is(MessageType wanted) const noexcept { return type == static_cast<std::uint8_t>(wanted); }
     /// The bytes of the whole message; the unit of credit.

@@ -24,7 +24,7 @@ struct Hello {
     EventFormat format = EventFormat::opaque;
     std::uint16_t protocol = protocol_version;
     Sequence oldest_held{1};  // everything below is final for the sender
-    bool any_run = false;  // from protocol 2 on: the run that is being recorded, whichever it is; the session has run 0
+    bool any_run = false;     // the run that is being recorded, whichever it is; the session has run 0
 
     bool operator==(const Hello&) const = default;
 };
@@ -34,11 +34,10 @@ struct Welcome {
     std::uint64_t credit = 0;          // bytes of EVENT messages that may be sent on this connection, in all
     std::uint64_t event_size_max = 0;  // largest payload that is taken
     SequenceSet durable{};             // of this session; no rejected ones
-    // From protocol 2 on:
-    RunNumber run{};                 // that is being recorded
-    std::uint32_t heartbeat_ms = 0;  // each side sends a message at least this often; 0: need not
-    std::uint64_t instance = 0;      // of the recorder's process, new at each start
-    std::string recorder{};          // its name, a valid_sender_name; empty: none was given
+    RunNumber run{};                   // that is being recorded
+    std::uint32_t heartbeat_ms = 0;    // each side sends a message at least this often; 0: need not
+    std::uint64_t instance = 0;        // of the recorder's process, new at each start
+    std::string recorder{};            // its name, a valid_sender_name; empty: none was given
 
     bool operator==(const Welcome&) const = default;
 };
@@ -73,6 +72,22 @@ struct Reject {
     bool operator==(const Reject&) const = default;
 };
 
+/// Of the records of a block that is acknowledged, one that is refused.
+struct Refusal {
+    std::uint32_t record = 0;  // its place in the block, from 0 on
+    RefuseReason reason = RefuseReason::other;
+
+    bool operator==(const Refusal&) const = default;
+};
+
+/// Comes before the ACK of the block.
+struct Refused {
+    Sequence sequence{};
+    std::vector<Refusal> records{};  // ascending, at most refusals_max
+
+    bool operator==(const Refused&) const = default;
+};
+
 struct Bye {
     ByeReason reason = ByeReason::finished;
     std::string text{};
@@ -87,6 +102,7 @@ void encode(const Welcome& message, std::vector<std::byte>& target);
 void encode(const Ack& message, std::vector<std::byte>& target);
 void encode(const Reject& message, std::vector<std::byte>& target);
 void encode(const Bye& message, std::vector<std::byte>& target);
+void encode(const Refused& message, std::vector<std::byte>& target);
 /// ALIVE has no fields: its sender is alive.
 void encode_alive(std::vector<std::byte>& target);
 /// The header and meta of an EVENT; `payload_size` bytes of payload follow it. `event_fits(meta)` holds.
@@ -105,6 +121,7 @@ void encode(const EventMeta& message, std::uint64_t payload_size, std::vector<st
 [[nodiscard]] Result<Ack> decode_ack(ConstData meta);
 [[nodiscard]] Result<Reject> decode_reject(ConstData meta);
 [[nodiscard]] Result<Bye> decode_bye(ConstData meta);
+[[nodiscard]] Result<Refused> decode_refused(ConstData meta);
 
 /// The sequence of an EVENT whose tags could not be taken. Errors as above.
 [[nodiscard]] Result<Sequence> decode_event_sequence(ConstData meta);

@@ -30,6 +30,8 @@ struct Peer {
     std::string events{};    // "127.0.0.1:40002": the delivery protocol (filters, recorders); empty: takes none
     std::vector<SourceId> sources{};  // ROBs that a readout serves
     bool tcp = false;                 // it wants its links over TCP: a link is when either end wants it
+    bool busy = false;                // of a readout: it sends the supervisor when it is busy (ReadoutBusy)
+    std::optional<SourceId> first{};  // of a supervisor: its events begin with a fragment of this source (FragmentSeen)
 
     bool operator==(const Peer&) const = default;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why an event is refused for good (RejectReason) and why a connection ends (ByeReason). The numbers are
-// on the wire and never change their meaning; a number that is not known here is kept and still final.
+// Why an event is refused for good (RejectReason), why a record of a block is (RefuseReason), and why a connection ends
+// (ByeReason). The numbers are on the wire and never change their meaning; a number that is not known here is kept and
+// still final.
 #pragma once
 
 #include <array>
@@ -36,6 +37,25 @@ inline constexpr std::array reject_reasons{
     RejectReason::run_closed,       RejectReason::stopping,        RejectReason::late,
     RejectReason::cannot_cut,       RejectReason::other,           RejectReason::not_selected};
 
+/// A fragment or trigger that will never be taken, of a block that was.
+enum class RefuseReason : std::uint16_t {
+    malformed = 1,        // its fields contradict each other, or it is no valid ROD or ROB
+    unknown_source = 2,   // not one of this readout's
+    duplicate = 3,        // it is here already
+    late = 4,             // its event is done with
+    level1_mismatch = 5,  // the level-1 id inside is not the one that it was sent for
+    too_large = 6,        // larger than all of the memory
+    no_level1_id = 7,     // this source's fragments are matched by level-1 id, and it has none
+    no_time = 8,          // this source's fragments are matched by time, and it has none
+    masked = 9,           // its source is masked
+    out_of_order = 10,    // a trigger that comes behind a later one
+    stopping = 11,        // the run ended before there was room for it
+    full = 12,            // no room, and its sender cannot wait
+    too_far_ahead = 13,   // its level-1 id is far beyond all others: a counter that jumped
+    other = 14,
+};
+inline constexpr std::size_t refuse_reason_count = 15;  // one past the highest number known here
+
 enum class ByeReason : std::uint16_t {
     finished = 1,              // a sender has sent all its events
     stopping = 2,              // a recorder stops; come back later
@@ -56,11 +76,16 @@ inline constexpr std::size_t bye_reason_count = 14;
 /// "corrupt_payload"; "unknown" for a number that is not known here.
 [[nodiscard]] const char* name(RejectReason reason) noexcept;
 [[nodiscard]] const char* name(ByeReason reason) noexcept;
+[[nodiscard]] const char* name(RefuseReason reason) noexcept;
 
 /// A place for each known reason, and place 0 for all others: the index of tables of counters.
 [[nodiscard]] constexpr std::size_t index(RejectReason reason) noexcept {
     const auto i = static_cast<std::size_t>(reason);
     return i < reject_reason_count ? i : 0;
+}
+[[nodiscard]] constexpr std::size_t index(RefuseReason reason) noexcept {
+    const auto i = static_cast<std::size_t>(reason);
+    return i < refuse_reason_count ? i : 0;
 }
 [[nodiscard]] constexpr std::size_t index(ByeReason reason) noexcept {
     const auto i = static_cast<std::size_t>(reason);
