@@ -78,8 +78,11 @@ protected:
         return catalogue_->files({.transfer_state = catalogue::TransferState::transferred}).value().size();
     }
     void wait_for(const std::function<bool()>& condition) {
-        for (int i = 0; i < 120'000 && !condition(); ++i) std::this_thread::sleep_for(1ms);
-        EXPECT_TRUE(condition());
+        for (int i = 0; i < 120'000; ++i) {
+            if (condition()) return;
+            std::this_thread::sleep_for(1ms);
+        }
+        FAIL() << "waited for two minutes";
     }
     std::vector<std::string> alarms() {
         const std::scoped_lock lock(reports_mutex_);
@@ -218,11 +221,17 @@ TEST_F(HandOffTest, AnOrphanThatCannotBeRemovedHoldsUpNoOtherAndIsTriedAgain) {
     }
     std::atomic<bool> fails = true;
     liar_->remove_fails = [&](const std::string& place) { return fails && place == std::ranges::min(orphans); };
+    const auto stuck = std::ranges::min(orphans);
     const auto hand_off = start();
-    wait_for([&] { return there().size() == 1 + 3; });  // three files go
+    wait_for([&] { return transferred() == 3 && there().size() == 3 + 1; });
+    EXPECT_EQ(std::ranges::count(there(), stuck), 1);
     fails = false;
-    record("late.data", "late");
-    wait_for([&] { return there().size() == 4; });
+    // Orphans are looked at after each copy; one that could not be removed a moment ago waits for the next.
+    int late = 0;
+    wait_for([&] {
+        record("late" + std::to_string(late++) + ".data", "late");
+        return std::ranges::count(there(), stuck) == 0;
+    });
     EXPECT_TRUE(hand_off->stop(120s));
 }
 
