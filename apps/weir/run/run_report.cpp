@@ -55,7 +55,8 @@ double real_of(const json::object& object, const char* key) {
 
 constexpr std::size_t sources_shown = 20;
 
-/// Sources with something to say, the worst of them: those that are masked, silent, or of which fragments are missing.
+/// Sources with something to say, the worst first: those that are masked, silent, or of which fragments are missing, and those
+/// whose fragments programs outside brought, who have accounts of their own to compare.
 std::string sources_text(const json::array& sources) {
     std::vector<const json::object*> shown;
     for (const auto& value : sources) {
@@ -66,7 +67,7 @@ std::string sources_text(const json::array& sources) {
                                    number_of(*source, "disordered") + number_of(*source, "jumps") ==
                                0 &&
                            text_of(*source, "masked") != "true" && text_of(*source, "silent") != "true";
-        if (!sound) shown.push_back(source);
+        if (!sound || text_of(*source, "outside") == "true") shown.push_back(source);
     }
     if (shown.empty()) return {};
     std::ranges::sort(shown, [](const json::object* a, const json::object* b) {

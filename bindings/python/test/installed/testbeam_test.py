@@ -79,12 +79,17 @@ class Testbeam(ProgramTest):
             self.assertIn(f"{board}: {TRIGGERS} fragments taken", taken)
         self.assertIn(f"udp board: {TRIGGERS} datagrams sent", taken)
         self.assertIn(f"trigger unit: {TRIGGERS} triggers in", taken)
+        # weir's account of the run, and the boards': what they sent is what arrived, and what became of it.
+        for source in ("0x420000 +ros-1", "0x420001 +ros-1", "0x430000 +ros-1", "0x440000 +ros-2"):  # expected, missing, arrived, and 4 more
+            self.assertRegex(taken, rf"(?m)^{source} +{TRIGGERS:,} +0 +{TRIGGERS:,} +0 +0 +0 +0 *$")
+        # Each fourth event has a hit in the calorimeter and is kept; of the others each tenth, when its number is divisible by 10.
+        expected = sum(1 for number in range(1, TRIGGERS + 1) if number % 4 == 0 or number % 10 == 0)
+        self.assertIn(f"{TRIGGERS:,} triggers: {TRIGGERS:,} accepted, 0 rejected; {TRIGGERS:,} built, 0 of them incomplete; {expected:,} recorded", taken)
+        self.assertIn("all well: every ledger balances", taken)
         looked = self.bash(f"set -e\n{shell}{look}")
         compared = re.search(r"^(\d+) events: (\d+) payloads as the boards sent them, 0 missing, 0 wrong$", looked, re.MULTILINE)
         self.assertTrue(compared, looked)
         events, equal = map(int, compared.groups())
-        # Each fourth event has a hit in the calorimeter and is kept; of the others each tenth, when its number is divisible by 10.
-        expected = sum(1 for number in range(1, TRIGGERS + 1) if number % 4 == 0 or number % 10 == 0)
         self.assertEqual((events, equal), (expected, 4 * expected), looked)
         self.assertRegex(looked, rf"physics_Main +{TRIGGERS // 4} events")
 

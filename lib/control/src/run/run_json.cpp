@@ -93,6 +93,7 @@ json::object to_json(const RunSource& source) {
             {"masked_events", c.masked},
             {"masked", source.masked},
             {"silent", source.silent},
+            {"outside", c.outside},
             {"last_seen", std::move(last_seen)}};
 }
 
