@@ -55,8 +55,8 @@ double real_of(const json::object& object, const char* key) {
 
 constexpr std::size_t sources_shown = 20;
 
-/// Sources with something to say, the worst first: those that are masked, silent, or of which fragments are missing, and those
-/// whose fragments programs outside brought, who have accounts of their own to compare.
+/// Sources with something to say, the worst first: those that are masked, silent, or of which fragments are missing,
+/// and those whose fragments programs outside brought, who have accounts of their own to compare.
 std::string sources_text(const json::array& sources) {
     std::vector<const json::object*> shown;
     for (const auto& value : sources) {

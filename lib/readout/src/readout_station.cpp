@@ -248,7 +248,8 @@ Result<> ReadoutStation::begin(RunNumber number, bool again) {
     store_options.sources = sources_;
     store_options.first = options_.first;
     // What a datagram brought and found no room for does not come again, nor what has fitted no trigger.
-    if ((datagrams_ || options_.matching) && store_options.lost_after == 0) store_options.lost_after = store_options.events_max;
+    if ((datagrams_ || options_.matching) && store_options.lost_after == 0)
+        store_options.lost_after = store_options.events_max;
     store_options.placed = !again;
     const ReadoutNodeOptions node_options{.direct = options_.direct, .results = options_.feed == FeedKind::level2};
     FragmentIntakeOptions intake_options{.format = options_.format, .rules = options_.rules, .run = number};

@@ -91,7 +91,8 @@ TEST_F(Matched, FragmentsThatBringOnlyATimeAreStoredUnderTheEventsOfTheirTrigger
     for (std::uint32_t event = 1; event <= times.size(); ++event) {
         for (const auto source : {one, other})
             EXPECT_EQ(send(source, stamped(time_of(event)), text_of(source, event)).result, IntakeResult::stored);
-        if (event % 50 == 0) matched.add_triggers(std::span(times).subspan(event - 50, 50));  // later than their fragments
+        if (event % 50 == 0)
+            matched.add_triggers(std::span(times).subspan(event - 50, 50));  // later than their fragments
     }
     wait_for([&] { return received() == 2 * times.size(); });
     matched.end_run();
@@ -110,9 +111,10 @@ TEST_F(Matched, FragmentsThatBringOnlyATimeAreStoredUnderTheEventsOfTheirTrigger
 
 TEST_F(Matched, ALevel1IdThatIsGivenCountsAndNoTimeIsLookedAt) {
     const std::string text = text_of(one, 5);
-    EXPECT_EQ(intake.take({.source = SourceId{one}, .level1_id = Level1Id{5}, .time_ns = 77, .payload = as_data(text)}, {})
-                  .result,
-              IntakeResult::stored);
+    EXPECT_EQ(
+        intake.take({.source = SourceId{one}, .level1_id = Level1Id{5}, .time_ns = 77, .payload = as_data(text)}, {})
+            .result,
+        IntakeResult::stored);
     EXPECT_TRUE(holds(one, 5));
 }
 
@@ -184,7 +186,8 @@ TEST_F(MatchedInLittleRoom, ASourceWithoutRoomHoldsUpNoOtherAndIsRefusedAtTheEnd
     matched.add_triggers(times);
     matched.start();
     std::uint32_t sent = 0;
-    while (sent < times.size() && send(one, stamped(time_of(sent + 1)), text_of(one, sent + 1)).result == IntakeResult::stored)
+    while (sent < times.size() &&
+           send(one, stamped(time_of(sent + 1)), text_of(one, sent + 1)).result == IntakeResult::stored)
         ++sent;
     for (std::uint32_t event = 1; event <= 30; ++event) send(other, stamped(time_of(event)), text_of(other, event));
     wait_for([&] { return holds(other, 20); });

@@ -16,10 +16,11 @@ constexpr std::string_view by_time = "time:";
 
 /// "time:200ns": the window.
 Result<std::chrono::nanoseconds> parse_window(std::string_view text) {
-    const auto window = text.starts_with(by_time) ? parse_duration(text.substr(by_time.size()))
-                                                  : Result<std::chrono::nanoseconds>(0ns);
+    const auto window =
+        text.starts_with(by_time) ? parse_duration(text.substr(by_time.size())) : Result<std::chrono::nanoseconds>(0ns);
     if (!window || *window < 1ns || *window > 1s)
-        return fail(Errc::usage, fmt::format("\"{}\" is no way to match; write level1, or time:200ns (1 ns to 1 s)", text));
+        return fail(Errc::usage,
+                    fmt::format("\"{}\" is no way to match; write level1, or time:200ns (1 ns to 1 s)", text));
     return *window;
 }
 
@@ -27,9 +28,10 @@ Result<std::chrono::nanoseconds> parse_window(std::string_view text) {
 
 void MatchSettings::declare(service::Settings& settings, const std::string& section) {
     settings
-        .add(section, "match", match_,
-             "fragments from outside belong to the event of their level-1 id: level1; or, where they bring none, to the "
-             "trigger whose time is within a window of theirs: time:200ns")
+        .add(
+            section, "match", match_,
+            "fragments from outside belong to the event of their level-1 id: level1; or, where they bring none, to the "
+            "trigger whose time is within a window of theirs: time:200ns")
         .each([](const std::string& text) -> Result<> {
             if (text != "level1") WEIR_TRY(parse_window(text));
             return {};
@@ -41,13 +43,15 @@ void MatchSettings::declare(service::Settings& settings, const std::string& sect
         .at_most(10s);
     settings
         .add(section, "match_wait", wait_,
-             "match = \"time:...\": a fragment waits so long at most until its board's clock is known, from 16 fragments on")
+             "match = \"time:...\": a fragment waits so long at most until its board's clock is known, from 16 "
+             "fragments on")
         .at_least(1ms)
         .at_most(10min);
     settings
-        .add(section, "match_offset_max", offset_max_,
-             "match = \"time:...\": between a board's clock and that of the triggers; 0s: any. Needed when triggers are "
-             "periodic: less than half of their period")
+        .add(
+            section, "match_offset_max", offset_max_,
+            "match = \"time:...\": between a board's clock and that of the triggers; 0s: any. Needed when triggers are "
+            "periodic: less than half of their period")
         .at_most(std::chrono::hours(1));
     settings
         .add(section, "match_memory", memory_,

@@ -83,8 +83,7 @@ IntakeAnswer FragmentIntake::take(const wire::InputFragment& fragment, SteadyTim
 IntakeAnswer FragmentIntake::take_matched(wire::InputFragment fragment, Level1Id event) {
     auto* const account = account_of(fragment.source);
     if (account == nullptr) return refuse(nullptr, RobReject::unknown_source);
-    fragment.level1_id =
-        Level1Id{number(event) + static_cast<std::uint32_t>(rule_of(fragment.source).level1_offset)};
+    fragment.level1_id = Level1Id{number(event) + static_cast<std::uint32_t>(rule_of(fragment.source).level1_offset)};
     return take_known(fragment, *account);
 }
 

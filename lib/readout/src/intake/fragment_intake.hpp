@@ -39,8 +39,8 @@ struct FragmentIntakeOptions {
     RunNumber run{};                  // of the RODs that are made here
     std::optional<SourceId> first{};  // events begin with a fragment of this source:
     std::function<void(Level1Id, std::optional<std::int64_t> time_ns)> on_first{};  // it is stored; must not wait
-    /// Takes what has a time and no level-1 id, and gives it back with take_matched(); null: such a fragment has to have its
-    /// id inside.
+    /// Takes what has a time and no level-1 id, and gives it back with take_matched(); null: such a fragment has to
+    /// have its id inside.
     std::function<IntakeAnswer(const wire::InputFragment&, SteadyTime now)> by_time{};
 };
 

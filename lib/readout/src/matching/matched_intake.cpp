@@ -9,9 +9,9 @@
 namespace weir::readout {
 namespace {
 
-constexpr std::size_t triggers_max = 16'384;    // that are known at once
-constexpr std::size_t notices_max = 1U << 20;   // that came and were not taken yet
-constexpr std::chrono::milliseconds look{5};    // how soon a fragment without room is tried again, at the latest
+constexpr std::size_t triggers_max = 16'384;   // that are known at once
+constexpr std::size_t notices_max = 1U << 20;  // that came and were not taken yet
+constexpr std::chrono::milliseconds look{5};   // how soon a fragment without room is tried again, at the latest
 
 TimeMatcherOptions matcher_options(const TimeMatching& options) {
     return {.window = options.window,
@@ -76,8 +76,7 @@ MatchedIntake::MatchedIntake(FragmentIntake& intake, const TimeMatching& options
       share_(options.memory.count() / std::max<std::size_t>(intake.store().sources().size(), 1)),
       triggers_(triggers_max) {
     for (const auto source : intake.store().sources()) {
-        auto& made =
-            sources_.emplace_back(std::make_unique<Source>(source, matcher_options(options), triggers_));
+        auto& made = sources_.emplace_back(std::make_unique<Source>(source, matcher_options(options), triggers_));
         places_.emplace(source, made.get());
     }
 }
@@ -217,15 +216,16 @@ void MatchedIntake::report_changes(Source& source, const TimeMatcherCounts& befo
                  .key = "board_clock " + where});
     const auto unlocked = static_cast<std::size_t>(Match::unlocked);
     if (after.decided[unlocked] > before.decided[unlocked])
-        report_({.severity = Severity::error,
-                 .what = "fragments were refused, since their board's clock fits no sequence of triggers",
-                 .where = where,
-                 .why = fmt::format("{} until now", after.decided[unlocked]),
-                 .advice = fmt::format("look whether the board's times are in nanoseconds and the triggers have theirs; "
-                                       "to find a clock needs {} fragments within match_wait",
-                                       TimeMatcher::anchors + TimeMatcher::acquire_from),
-                 .key = "board_clock_unknown " + where,
-                 .alarm = "board_clock"});
+        report_(
+            {.severity = Severity::error,
+             .what = "fragments were refused, since their board's clock fits no sequence of triggers",
+             .where = where,
+             .why = fmt::format("{} until now", after.decided[unlocked]),
+             .advice = fmt::format("look whether the board's times are in nanoseconds and the triggers have theirs; "
+                                   "to find a clock needs {} fragments within match_wait",
+                                   TimeMatcher::anchors + TimeMatcher::acquire_from),
+             .key = "board_clock_unknown " + where,
+             .alarm = "board_clock"});
 }
 
 void MatchedIntake::end_run() {

@@ -44,8 +44,8 @@ public:
     MatchedIntake(FragmentIntake& intake, const TimeMatching& options, Reporter report, const Clock& clock);
     ~MatchedIntake();
 
-    /// A fragment with a time and without a level-1 id, of a source of the store. `stored`: it is copied and waits here;
-    /// `full`: as many as its source may have wait already. Any thread.
+    /// A fragment with a time and without a level-1 id, of a source of the store. `stored`: it is copied and waits
+    /// here; `full`: as many as its source may have wait already. Any thread.
     [[nodiscard]] IntakeAnswer add(const wire::InputFragment& fragment, SteadyTime now);
     /// Triggers that have happened, in their order. Any thread; does not wait.
     void add_triggers(std::span<const wire::TriggerNotice> triggers);

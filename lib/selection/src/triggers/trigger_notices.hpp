@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends triggers to the readouts that need them: to read out on request, or to match fragments by time, soon after their tickets were made. A readout that was
-// started again or is silent gets none of those that happened before. Logic only: one thread makes all calls.
+// Sends triggers to the readouts that need them: to read out on request, or to match fragments by time, soon after
+// their tickets were made. A readout that was started again or is silent gets none of those that happened before. Logic
+// only: one thread makes all calls.
 #pragma once
 
 #include <cstdint>

@@ -39,7 +39,7 @@ struct ReadoutStationOptions {
     std::optional<FragmentInput> input{};               // network: by TCP
     std::optional<DatagramInputOptions> datagrams{};    // network: by UDP
     double busy_high = 0.5,
-           busy_low = 0.25;  // network: shares of the buffers above and below which it is busy, and not
+           busy_low = 0.25;                  // network: shares of the buffers above and below which it is busy, and not
     std::optional<TimeMatching> matching{};  // network: of fragments that bring a time and no level-1 id
     Level1Id first{1};
     RobStoreOptions store{};           // without its sources and first
