@@ -25,7 +25,7 @@ std::uint32_t data_words(weir::ConstData rob) {
     const auto fragment = FragmentView::parse(rob, Level::rob, weir::event::Format::event_3_0);
     if (!fragment) return 0;
     const auto rod = RodView::parse(fragment->payload());
-    return rod ? static_cast<std::uint32_t>(rod->data().size() / 4) : 0;
+    return rod ? static_cast<std::uint32_t>(rod->words().size()) : 0;
 }
 
 void select(const weir::selection::Event& event, weir::selection::Decision& decision) {

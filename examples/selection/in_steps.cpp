@@ -34,8 +34,7 @@ std::uint32_t data_words(std::span<const weir::selection::Fragment> fragments) {
         if (fragment.state == FragmentState::missing) continue;
         const auto rob = FragmentView::parse(fragment.bytes, Level::rob, weir::event::Format::event_3_0);
         if (!rob) continue;
-        if (const auto rod = RodView::parse(rob->payload()))
-            words += static_cast<std::uint32_t>(rod->data().size() / 4);
+        if (const auto rod = RodView::parse(rob->payload())) words += static_cast<std::uint32_t>(rod->words().size());
     }
     return words;
 }

@@ -21,7 +21,7 @@
 #include "run/partition/partition_check.hpp"
 #include "run/partition/run_settings.hpp"
 #include "run/records/run_again.hpp"
-#include "run/records/run_records.hpp"
+#include "run/records/show_and_diff.hpp"
 #include "run/run_directory.hpp"
 #include "run/run_place.hpp"
 #include "run/run_remote.hpp"

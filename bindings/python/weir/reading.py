@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Events of recorded files, as NumPy arrays that are views of the file: no payload is copied.
 
-    for event in weir.open("D/"):                   # a file, a directory, or one run of it: weir.open("D/", run=7)
+    for event in weir.open("D/"):                   # a file, a directory, or one run of it: weir.open("D/", run=7), weir.open(7)
         event.global_id, event.streams
         event[0x420000]                             # the detector's words of one source: numpy.ndarray of <u4, shape (words,)
         event.results                               # what the selections found: {"busy_chamber": {"chamber_words": 405.0}}
@@ -377,11 +377,16 @@ class Events:
         return f"<weir.Events: {len(self)} in {len(self.files)} files>"
 
 
-def open(path: _Path, *, run: int | None = None, stream: str | None = None) -> Events:
+def open(path: _Path | int = ".", *, run: int | None = None, stream: str | None = None) -> Events:
     """The events of a raw file, or of all closed raw files below a directory; of one run, or one stream ("physics_Main"), when these are given.
+    A number is a run below the working directory: weir.open(7).
 
     FileNotFoundError: there is no such file, or none of this run or stream. ReadError: a file is no raw file that can be read.
     """
+    if isinstance(path, int):
+        if run not in (None, path):
+            raise ValueError(f"run {path} or run {run}: name one of them")
+        path, run = ".", path
     place = pathlib.Path(path)
     paths = sorted(each for pattern in ("*.data", "*.raw") for each in place.rglob(pattern)) if place.is_dir() else [place]
     chosen, runs = [], set()

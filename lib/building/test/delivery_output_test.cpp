@@ -82,14 +82,14 @@ struct DeliveryOutputTest : testing::Test {
     void give(std::uint64_t count) {
         for (std::uint64_t id = 1; id <= count; ++id) {
             auto made = event(id);
-            const auto until = std::chrono::steady_clock::now() + 10s;
+            const auto until = std::chrono::steady_clock::now() + 120s;
             while (!output.take(made) && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(1ms);
             ASSERT_EQ(made, nullptr);
         }
     }
     std::vector<EndedEvent> ended(std::size_t count) {
         std::vector<EndedEvent> all;
-        const auto until = std::chrono::steady_clock::now() + 10s;
+        const auto until = std::chrono::steady_clock::now() + 120s;
         while (all.size() < count && std::chrono::steady_clock::now() < until) {
             output.look_after(now += 1s);
             for (auto& one : output.take_ended()) all.push_back(std::move(one));
@@ -164,7 +164,7 @@ TEST_F(DeliveryOutputTest, AllReceiversShareTheWindow) {
     FilterStandIn one(false), two(false);
     DeliveryOutput small({.name = "sfi", .format = wire::EventFormat::opaque, .window = Bytes{300'000}}, [] {});
     ASSERT_TRUE(small.set_peers({one.peer(1, "ef-1"), two.peer(2, "ef-2")}, RunNumber{1}));
-    const auto until = std::chrono::steady_clock::now() + 10s;
+    const auto until = std::chrono::steady_clock::now() + 120s;
     while (small.stats().connected < 2 && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(1ms);
     for (std::uint64_t id = 1; id <= 5; ++id) {
         auto made = event(id, as_data(large));

@@ -47,8 +47,8 @@ TEST_F(Building, StationsGoThroughTheirStatesAgainAndAgain) {
             ASSERT_TRUE(assigner.start(RunNumber{run}));
             ASSERT_TRUE(assigner.change_peers(peers));
             ASSERT_TRUE(builder.change_peers(peers));
-            ASSERT_TRUE(assigner.stop(10s));
-            ASSERT_TRUE(builder.stop(10s));
+            ASSERT_TRUE(assigner.stop(120s));
+            ASSERT_TRUE(builder.stop(120s));
             EXPECT_TRUE(assigner.status().ledger.balances());
             EXPECT_TRUE(builder.status().ledger.balances());
             if (run % 2 == 1) continue;

@@ -68,6 +68,9 @@ TEST(EventView, ItsRobsComeInOrderAtAnyNesting) {
                         EXPECT_EQ(rod.status_words().size(), 4U);
                         EXPECT_EQ(word(rod.status_words(), 0), 0U);
                         EXPECT_GE(word(rod.data(), 0), 0x1000U);
+                        ASSERT_EQ(rod.words().size(), rod.data().size() / 4);
+                        for (std::size_t i = 0; i < rod.words().size(); ++i)
+                            EXPECT_EQ(rod.words()[i], word(rod.data(), i));
                         EXPECT_EQ(rob.bytes().data(), bytes.data() + rob.offset());
                     }).has_value());
         EXPECT_EQ(seen, sample_sources) << name(format);

@@ -76,7 +76,7 @@ TEST_F(RecorderLedger, WhatWasRejectedBeforeACrashIsInTheLedgerOnce) {
     const auto recorder = start();
     EXPECT_EQ(row_of("Main").rejected.size(), 1U);
     send_bad(*recorder, 4);
-    ASSERT_TRUE(recorder->stop(10s).has_value());
+    ASSERT_TRUE(recorder->stop(120s).has_value());
     EXPECT_TRUE(datafile::JournalWriter::find(directory_).value().empty());
     const std::map<std::string, std::uint64_t> no_tags{{"no_tags", 2}};
     EXPECT_EQ(row_of("unplaced").rejected, no_tags);

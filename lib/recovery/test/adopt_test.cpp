@@ -36,7 +36,7 @@ protected:
                             .has_value());
         ASSERT_TRUE(flushed(*sender));
         if (dies) return;
-        ASSERT_TRUE(recorder->stop(10s).has_value());
+        ASSERT_TRUE(recorder->stop(120s).has_value());
     }
 
     void expect_refused(const std::string& because) {

@@ -270,7 +270,7 @@ TEST_F(RebuildTest, AFileWithoutIndexIsReadAndAFileThatIsNoneIsNamed) {
 
 TEST_F(RebuildTest, WhatADamagedCatalogueStillSaysOfTheHealthOfFilesAndOfItsReadersIsKept) {
     options_.recorder = "Recorder-of-the-marks";
-    ASSERT_TRUE(record(10)->stop(10s).has_value());
+    ASSERT_TRUE(record(10)->stop(120s).has_value());
     std::vector<catalogue::ReaderState> readers;
     {
         const auto healthy = catalogue();
@@ -303,7 +303,7 @@ TEST_F(RebuildTest, WhatADamagedCatalogueStillSaysOfTheHealthOfFilesAndOfItsRead
 }
 
 TEST_F(RebuildTest, ACopyThatWasLostStaysInTheLedger) {
-    ASSERT_TRUE(record(3)->stop(10s).has_value());
+    ASSERT_TRUE(record(3)->stop(120s).has_value());
     auto row = catalogue()->ledgers(*options_.run).value().front();
     row.received += 1;
     ASSERT_TRUE(catalogue()->set_ledger(row).has_value());
@@ -313,7 +313,7 @@ TEST_F(RebuildTest, ACopyThatWasLostStaysInTheLedger) {
 }
 
 TEST_F(RebuildTest, AFileThatIsDeletedWhileItsDirectoryIsReadIsNoFault) {
-    ASSERT_TRUE(record(3)->stop(10s).has_value());
+    ASSERT_TRUE(record(3)->stop(120s).has_value());
     const auto before = known();
     const auto gone = data_files().front().native();
     const auto name = gone.substr(0, gone.rfind("._0001"));

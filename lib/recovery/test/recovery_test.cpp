@@ -169,7 +169,7 @@ TEST_F(RecoveryTest, AFileOfWhichOnlyTheStartIsDurableIsGoneAndTheCatalogueForge
 
 TEST_F(RecoveryTest, AFileThatAHandOffWasAboutToDeleteWhenItDiedHasItsNameBack) {
     crash();
-    ASSERT_TRUE(start()->stop(10s).has_value());
+    ASSERT_TRUE(start()->stop(120s).has_value());
     const auto file = data_files().front();
     std::filesystem::rename(file, leaving_name(file));
     const auto result = recover_directory(directory_, clock_);

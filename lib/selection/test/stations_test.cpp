@@ -60,14 +60,14 @@ TEST(Stations, ASupervisorAndItsUnitsDecideOnEveryEventOfARun) {
     ASSERT_TRUE(supervisor.connect(peers));
     ASSERT_TRUE(supervisor.start(RunNumber{7}));
     ASSERT_TRUE(eventually([&] { return supervisor.status().finished; }));
-    ASSERT_TRUE(supervisor.stop(10s));
+    ASSERT_TRUE(supervisor.stop(120s));
     const auto status = supervisor.status();
     EXPECT_TRUE(status.ledger.balances());
     EXPECT_EQ(status.ledger.received, 500U);
     EXPECT_EQ(status.ledger.in_hand, 0U);
     std::uint64_t received = 0;
     for (auto& unit : units) {
-        ASSERT_TRUE(unit->stop(10s));
+        ASSERT_TRUE(unit->stop(120s));
         EXPECT_TRUE(unit->status().ledger.balances());
         EXPECT_EQ(unit->status().counters["missing_late"], 0);
         received += unit->status().ledger.received;
@@ -110,8 +110,8 @@ TEST(Stations, AUnitThatIsStartedAgainInARunSurvivesEventsThatCrashItsSelectionO
     ASSERT_NO_FATAL_FAILURE(stations.begin(true));
     ASSERT_TRUE(eventually([&] { return stations.supervisor.status().finished; }));
     EXPECT_TRUE(eventually([&] { return stations.counter("crashed") == 2; }));  // its loop shows it a turn later
-    ASSERT_TRUE(stations.supervisor.stop(10s));
-    ASSERT_TRUE(stations.unit.stop(10s));
+    ASSERT_TRUE(stations.supervisor.stop(120s));
+    ASSERT_TRUE(stations.unit.stop(120s));
     ASSERT_TRUE(stations.supervisor.disconnect());
     ASSERT_TRUE(stations.unit.disconnect());
 }
@@ -153,7 +153,7 @@ TEST(Stations, ASupervisorIsNotFinishedBeforeItsRunAndMayBeAskedAtAnyTime) {
     ASSERT_TRUE(supervisor.connect(peers));
     ASSERT_TRUE(supervisor.start(RunNumber{7}));
     ASSERT_TRUE(eventually([&] { return supervisor.status().finished; }));
-    ASSERT_TRUE(supervisor.stop(10s));
+    ASSERT_TRUE(supervisor.stop(120s));
     EXPECT_FALSE(supervisor.status().finished);
     EXPECT_EQ(supervisor.status().ledger.stored, 20U);
     second_run = true;
@@ -255,8 +255,8 @@ TEST(Stations, AFilterKeepsItsAddressFromRunToRun) {
         sending.format = wire::EventFormat::event_5_0;
         auto sender = delivery::Sender::open(sending).value();
         for (std::uint64_t id = 1; id <= 10; ++id) ASSERT_TRUE(sender->send({.global_id = GlobalEventId{id}}, event));
-        ASSERT_TRUE(sender->flush(30s).value());
-        ASSERT_TRUE(filter.stop(10s));
+        ASSERT_TRUE(sender->flush(120s).value());
+        ASSERT_TRUE(filter.stop(120s));
         const auto status = filter.status();
         EXPECT_EQ(status.ledger.received, 10U);
         EXPECT_EQ(status.ledger.rejected.at("not_selected"), 10U);

@@ -42,8 +42,8 @@ struct WithReadout : OneUnit {
         ASSERT_TRUE(supervisor.start(RunNumber{7}));
     }
     void stop() {
-        ASSERT_TRUE(supervisor.stop(10s));
-        ASSERT_TRUE(unit.stop(10s));
+        ASSERT_TRUE(supervisor.stop(120s));
+        ASSERT_TRUE(unit.stop(120s));
         EXPECT_TRUE(unit.status().ledger.balances());
         EXPECT_EQ(unit.status().ledger.in_hand, 0U);
         ASSERT_TRUE(supervisor.disconnect());

@@ -120,12 +120,12 @@ TEST_F(LoopStationTest, EachTransitionReachesTheLogicInItsOrder) {
     ASSERT_TRUE(station.change_peers({}));
     EXPECT_EQ(station.status().ledger.received, 1U);
     EXPECT_EQ(station.events().size(), 1U);
-    ASSERT_TRUE(station.stop(10s));
+    ASSERT_TRUE(station.stop(120s));
     EXPECT_THAT(plan.take(), ElementsAre("peers 1", "prepare", "start", "pause", "resume", "peers 0", "drain",
                                          "stop workers", "end"));
     EXPECT_EQ(plan.stopped_by, std::this_thread::get_id());
     ASSERT_TRUE(station.start_again(RunNumber{2}));
-    ASSERT_TRUE(station.stop(10s));
+    ASSERT_TRUE(station.stop(120s));
     EXPECT_THAT(plan.take(), ElementsAre("prepare again", "start", "drain", "stop workers", "end"));
     ASSERT_TRUE(station.disconnect());
     EXPECT_TRUE(station.events().empty());

@@ -83,6 +83,14 @@ class Boards(BoardsTest):
         self.assertEqual(len(weir.open(self.directory, run=report["run"])), events)
         with self.assertRaisesRegex(FileNotFoundError, rf"no closed raw file of run 999; there are runs \[{report['run']}\]"):
             weir.open(self.directory, run=999)
+        before = os.getcwd()
+        os.chdir(self.directory)
+        try:
+            self.assertEqual((len(weir.open(report["run"])), len(weir.open())), (events, events))
+            with self.assertRaisesRegex(ValueError, "name one of them"):
+                weir.open(report["run"], run=999)
+        finally:
+            os.chdir(before)
 
 
 @with_program

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Choice of the kernel, and the joining of sums.
+// Entry, and the joining of sums.
 #include "weir/checksum/adler32.hpp"
 
 #include "adler32/adler32_modulus.hpp"

@@ -86,7 +86,7 @@ private:
     void report_new_alarms(const StationControl& station);
     [[nodiscard]] std::vector<std::string> latched_alarms() const;
 
-    // Sources (run_control_sources.cpp)
+    // Sources (run_control_masks.cpp)
     void look_at_sources();
     [[nodiscard]] Result<> mask(SourceId source, bool masked, const std::string& who, const std::string& why);
     void begin_masks();

@@ -67,7 +67,7 @@ public:
     void writable(SteadyTime now);
     void gone(SteadyTime now);          // reset by the peer, or both directions shut
     void resume(SteadyTime now);        // parked, and there may be room now
-    void send_answers(SteadyTime now);  // answers or credit wait to be sent
+    void send_answers(SteadyTime now);  // ACK, REJECT, REFUSED or credit wait to be sent
     void deadline_passed(SteadyTime now);
 
     /// BYE, then reading on for a short while so that the peer gets it.

@@ -12,6 +12,7 @@
 #include "weir/base/result.hpp"
 #include "weir/event/format.hpp"
 #include "weir/event/markers.hpp"
+#include "weir/event/words.hpp"
 
 namespace weir::event {
 
@@ -79,7 +80,9 @@ public:
     [[nodiscard]] std::uint32_t bunch_crossing_id() const noexcept;
     [[nodiscard]] std::uint32_t trigger_type() const noexcept;
     [[nodiscard]] std::uint32_t detector_event_type() const noexcept;
-    [[nodiscard]] ConstData data() const noexcept;          // the detector's words
+    [[nodiscard]] ConstData data() const noexcept;  // the detector's words
+    /// The same as numbers, in place: a random-access range of std::uint32_t.
+    [[nodiscard]] auto words() const noexcept { return words_of(data()); }
     [[nodiscard]] ConstData status_words() const noexcept;  // before or after the data
     [[nodiscard]] bool status_after_data() const noexcept { return status_after_data_; }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run/records/run_records.hpp"
+#include "run/records/show_and_diff.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
