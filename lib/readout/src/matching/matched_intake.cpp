@@ -235,9 +235,11 @@ void MatchedIntake::end_run() {
     take_what_came(now);
     std::vector<MatchedFragment> decided;
     for (auto& source : sources_) {
+        const auto before = source->matcher.counts();
         decided.clear();
         source->matcher.finish(now, decided);
         decide(*source, decided, now);
+        report_changes(*source, before);
         if (pass_on(*source)) continue;
         for (const auto& fragment : source->ready) {
             intake_.refuse(source->id, RobReject::stopping, now);

@@ -84,7 +84,7 @@ bool TimeMatcher::settled(const Waiting& first, TriggerTime at, SteadyTime now) 
 }
 
 bool TimeMatcher::claimed_by_another(const Waiting& first, TriggerTime trigger) const {
-    if (last_matched_ == trigger) return true;
+    if (last_claimed_ == trigger) return true;
     for (const auto& other : waiting_) {
         if (&other == &first) continue;
         if (nanoseconds_between(other.time, first.time) > 4 * window_) return false;  // boards send in order, nearly
@@ -112,8 +112,9 @@ Match TimeMatcher::decide(const Waiting& first, TriggerTime at, Level1Id& event)
         return Match::none;
     }
     misses_ = 0;
-    if (near > 1 || claimed_by_another(first, nearest->time)) return Match::ambiguous;
-    last_matched_ = nearest->time;
+    const bool claimed = claimed_by_another(first, nearest->time);
+    last_claimed_ = nearest->time;
+    if (near > 1 || claimed) return Match::ambiguous;
     last_matched_number_ = nearest->number;
     track_->update(first.time, nearest->time);
     event = nearest->event;

@@ -112,7 +112,7 @@ private:
     std::deque<Waiting> waiting_;
     std::optional<ClockTrack> track_;
     std::optional<ClockTrack> before_;  // the clock before it was lost
-    std::optional<TriggerTime> last_matched_;
+    std::optional<TriggerTime> last_claimed_;  // by a fragment, whether it was given to it or not
     std::uint64_t last_matched_number_ = 0;
     std::size_t misses_ = 0;        // since the last match
     std::uint64_t acquire_at_ = 0;  // when there were so many triggers it is worth trying again
