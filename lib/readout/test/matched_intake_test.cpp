@@ -53,6 +53,13 @@ protected:
             times.push_back({.level1_id = Level1Id{event}, .type = 1, .time_ns = at});
         }
     }
+    /// Behind all that were drawn, so that the last of them is not waited for.
+    void add_later_trigger() {
+        const auto& last = times.back();
+        const wire::TriggerNotice later{
+            .level1_id = Level1Id{number(last.level1_id) + 1}, .type = 1, .time_ns = last.time_ns + 1'000'000};
+        matched.add_triggers(std::span(&later, 1));
+    }
     [[nodiscard]] std::int64_t time_of(std::uint32_t event) const { return times.at(event - 1).time_ns; }
     /// The board's clock is elsewhere, and runs 10 ppm faster.
     [[nodiscard]] std::int64_t stamped(std::int64_t time) const {
@@ -94,6 +101,7 @@ TEST_F(Matched, FragmentsThatBringOnlyATimeAreStoredUnderTheEventsOfTheirTrigger
         if (event % 50 == 0)
             matched.add_triggers(std::span(times).subspan(event - 50, 50));  // later than their fragments
     }
+    add_later_trigger();
     wait_for([&] { return received() == 2 * times.size(); });
     matched.end_run();
     for (std::uint32_t event = 1; event <= times.size(); ++event) {
@@ -164,6 +172,7 @@ protected:
 TEST_F(MatchedInLittleRoom, WhatFindsNoRoomWaitsAndItsSenderTooUntilEventsAreCleared) {
     draw(1000);
     matched.add_triggers(times);
+    add_later_trigger();
     matched.start();
     std::jthread board([&] {
         for (std::uint32_t event = 1; event <= times.size(); ++event) {

@@ -38,13 +38,14 @@ void MatchSettings::declare(service::Settings& settings, const std::string& sect
         });
     settings
         .add(section, "match_settle", settle_,
-             "match = \"time:...\": longer than triggers and fragments take to come here")
+             "match = \"time:...\": a fragment waits so long for the next one of its board")
         .at_least(1us)
         .at_most(10s);
     settings
-        .add(section, "match_wait", wait_,
-             "match = \"time:...\": a fragment waits so long at most until its board's clock is known, from 16 "
-             "fragments on")
+        .add(
+            section, "match_wait", wait_,
+            "match = \"time:...\": a fragment waits so long at most for later triggers, and until its board's clock is "
+            "known, from 16 fragments on")
         .at_least(1ms)
         .at_most(10min);
     settings

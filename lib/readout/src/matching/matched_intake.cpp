@@ -17,7 +17,8 @@ TimeMatcherOptions matcher_options(const TimeMatching& options) {
     return {.window = options.window,
             .offset_max = options.offset_max,
             .settle = options.settle,
-            .unlocked_after = options.unlocked_after};
+            .unlocked_after = options.unlocked_after,
+            .waiting_max = options.waiting_max};
 }
 
 RobReject reject_of(Match match) noexcept {
@@ -61,7 +62,7 @@ struct MatchedIntake::Source {
     std::uint64_t added = 0;
 
     // Under the mutex:
-    std::size_t held = 0;
+    std::size_t held = 0, fragments = 0;
     TimeMatcherCounts counts{};
 
     Source(SourceId source, const TimeMatcherOptions& options, const TriggerTimes& triggers)
@@ -94,8 +95,10 @@ IntakeAnswer MatchedIntake::add(const wire::InputFragment& fragment, SteadyTime 
     }
     {
         const std::scoped_lock lock(mutex_);
-        if (source.held + cost > share_) return {IntakeResult::full, RobReject::full};
+        if (source.held + cost > share_ || source.fragments >= options_.waiting_max)
+            return {IntakeResult::full, RobReject::full};
         source.held += cost;
+        ++source.fragments;
     }
     Fragment copy(fragment, now);
     {
@@ -202,6 +205,7 @@ bool MatchedIntake::pass_on(Source& source) {
 void MatchedIntake::release(Source& source, const Fragment& fragment) {
     const std::scoped_lock lock(mutex_);
     source.held -= Fragment::cost(fragment.bytes.size());
+    --source.fragments;
 }
 
 void MatchedIntake::report_changes(Source& source, const TimeMatcherCounts& before) {
