@@ -237,7 +237,7 @@ class FragmentSender(_Sending):
         the board's busy. The fragment's number.
 
         source: 0x420000, one of the readout's.
-        level1_id: as the source counts; None only for a ROD or ROB that has it inside.
+        level1_id: as the source counts; None for a ROD or ROB that has it inside, or for a readout that matches by time_ns.
         payload: any bytes: bytes, memoryview, a contiguous NumPy array, ...
         time_ns: of the trigger by the board's own clock, in nanoseconds.
         status_words: up to 64 words of 32 bits; for kind "data" only.

@@ -20,6 +20,11 @@ void ReadoutNode::flush() {
     if (handlers_ != nullptr) handlers_->flush([this](const Answer& answer) { send(answer); });
 }
 
+void ReadoutNode::match(ConstData body) {
+    if (!wire::decode(body, notices_)) return add(malformed_);
+    matching_->add_triggers(notices_.triggers);
+}
+
 void ReadoutNode::serve(wire::StationId from, ConstData body) {
     if (!wire::decode(body, request_)) return add(malformed_);
     add(request_.kind == wire::RequestKind::level2 ? requests_level2_ : requests_building_);
@@ -50,6 +55,7 @@ void ReadoutNode::on_message(const messaging::IncomingMessage& message, SteadyTi
             store_.clear(clear_.events);
             return store_.clear_older(clear_.oldest);
         case wire::DataflowType::level2_result: return options_.results ? input_.take(message.body) : add(foreign_);
+        case wire::DataflowType::triggers: return matching_ != nullptr ? match(message.body) : add(foreign_);
         default: return add(foreign_);
     }
 }

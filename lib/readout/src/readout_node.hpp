@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "matching/matched_intake.hpp"
 #include "result_input.hpp"
 #include "weir/messaging/messages.hpp"
 #include "weir/readout/answer.hpp"
@@ -44,6 +45,8 @@ public:
     /// answers are sent by flush().
     void use(RequestHandlers* handlers) noexcept { handlers_ = handlers; }
     void flush();
+    /// Triggers of the supervisor go there; nullptr: they are foreign.
+    void use_matching(MatchedIntake* matching) noexcept { matching_ = matching; }
 
     void on_message(const messaging::IncomingMessage& message, SteadyTime now) override;
     void on_peer(wire::StationId, messaging::PeerChange, SteadyTime) override {}
@@ -52,6 +55,7 @@ public:
     [[nodiscard]] ReadoutNodeStats stats() const;  // any thread
 
 private:
+    void match(ConstData body);
     void serve(wire::StationId from, ConstData body);
     void send(const Answer& answer);
 
@@ -60,9 +64,11 @@ private:
     messaging::MessageSender& messages_;
     const ReadoutNodeOptions options_;
     RequestHandlers* handlers_ = nullptr;
+    MatchedIntake* matching_ = nullptr;
 
     wire::DataRequest request_;
     wire::Clear clear_;
+    wire::Triggers notices_;
     AnswerMaker maker_;
     Answer answer_;
 

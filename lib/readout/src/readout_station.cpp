@@ -9,6 +9,7 @@
 #include "datagrams/datagram_server.hpp"
 #include "intake/fragment_intake.hpp"
 #include "intake/fragment_server.hpp"
+#include "matching/matched_intake.hpp"
 #include "readout_node.hpp"
 #include "seen_notice.hpp"
 #include "weir/base/assert.hpp"
@@ -83,6 +84,7 @@ struct ReadoutStation::Run {
     RobStore store;
     ResultInput results;
     FragmentIntake intake;
+    std::optional<MatchedIntake> matched{};
     ReadoutNode node;
     std::optional<BusyNotice> busy{};
     std::unique_ptr<SeenNotice> seen;  // null: no event begins here
@@ -90,13 +92,22 @@ struct ReadoutStation::Run {
     std::optional<RequestHandlers> handlers{};
     NamedThread feeder{};
 
-    Run(const RobStoreOptions& store_options, const FragmentIntakeOptions& intake_options,
+    Run(const RobStoreOptions& store_options, FragmentIntakeOptions intake_options,
         std::function<void(const Level1Mismatch&)> mismatched, messaging::MessageSender& messages,
-        const ReadoutNodeOptions& node_options)
+        const ReadoutNodeOptions& node_options, bool by_time)
         : store(store_options),
           results(store, intake_options.format, intake_options.run),
-          intake(store, intake_options, std::move(mismatched)),
+          intake(store, matching_here(std::move(intake_options), by_time), std::move(mismatched)),
           node(store, results, messages, node_options) {}
+
+private:
+    FragmentIntakeOptions matching_here(FragmentIntakeOptions options, bool by_time) {
+        if (by_time)
+            options.by_time = [this](const wire::InputFragment& fragment, SteadyTime now) {
+                return matched->add(fragment, now);
+            };
+        return options;
+    }
 };
 
 ReadoutStation::ReadoutStation(ReadoutStationOptions options, Reporter report, const Clock& clock)
@@ -203,7 +214,8 @@ Peer ReadoutStation::self() const {
             .events = {},
             .sources = sources_,
             .tcp = options_.link == messaging::LinkKind::tcp,
-            .busy = options_.feed == FeedKind::network};
+            .busy = options_.feed == FeedKind::network,
+            .triggers = options_.matching.has_value()};
 }
 
 Result<> ReadoutStation::connect(const std::vector<Peer>& peers) {
@@ -235,8 +247,9 @@ Result<> ReadoutStation::begin(RunNumber number, bool again) {
     auto store_options = options_.store;
     store_options.sources = sources_;
     store_options.first = options_.first;
-    // What a datagram brought and found no room for does not come again.
-    if (datagrams_ && store_options.lost_after == 0) store_options.lost_after = store_options.events_max;
+    // What a datagram brought and found no room for does not come again, nor what has fitted no trigger.
+    if ((datagrams_ || options_.matching) && store_options.lost_after == 0)
+        store_options.lost_after = store_options.events_max;
     store_options.placed = !again;
     const ReadoutNodeOptions node_options{.direct = options_.direct, .results = options_.feed == FeedKind::level2};
     FragmentIntakeOptions intake_options{.format = options_.format, .rules = options_.rules, .run = number};
@@ -250,7 +263,11 @@ Result<> ReadoutStation::begin(RunNumber number, bool again) {
     }
     const auto run = std::make_shared<Run>(
         store_options, intake_options, [this](const Level1Mismatch& m) { mismatched(m); }, loop_->endpoint(),
-        node_options);
+        node_options, options_.matching.has_value());
+    if (options_.matching) {
+        run->matched.emplace(run->intake, *options_.matching, report_, clock_);
+        run->node.use_matching(&*run->matched);
+    }
     run->seen = std::move(seen);
     run->store.set_masks(masks_);
     if (maker_) {
@@ -274,6 +291,7 @@ Result<> ReadoutStation::begin(RunNumber number, bool again) {
     if (run->feed)
         run->feeder =
             NamedThread("feeder", [this, feed = &*run->feed](const std::stop_token& stop) { feed->run(stop, clock_); });
+    if (run->matched) run->matched->start();
     if (server_) server_->start_run(number, run->intake);
     if (datagrams_) datagrams_->start_run(run->intake, options_.rules);
     loop_->begin_run(number, [&] { logic_->use(&run->node, run->busy ? &*run->busy : nullptr, run->seen.get()); });
@@ -289,6 +307,8 @@ Result<> ReadoutStation::stop(std::chrono::milliseconds) {  // every wait below 
     });
     if (!run_) return {};
     auto& run = *run_;
+    run.node.use_matching(nullptr);
+    if (run.matched) run.matched->end_run();
     run.feeder.request_stop();
     run.store.stop_waiting();
     if (run.feeder.joinable()) run.feeder.join();
@@ -367,6 +387,27 @@ void add_datagrams(const DatagramServer& server, service::StationStatus& status)
     }
 }
 
+/// What became of fragments that brought a time, over all sources; jumps of their boards' clocks by source.
+void add_matching(const MatchedIntake& matched, service::StationStatus& status) {
+    const auto add = [&](std::string_view what, std::uint64_t value) {
+        status.counters[fmt::format("match_{}", what)] += static_cast<double>(value);
+    };
+    add("triggers_unordered", matched.triggers_unordered());
+    for (const auto& [source, counts] : matched.counts()) {
+        add("matched", counts.decided[static_cast<std::size_t>(Match::trigger)]);
+        add("no_trigger", counts.decided[static_cast<std::size_t>(Match::none)]);
+        add("ambiguous", counts.decided[static_cast<std::size_t>(Match::ambiguous)]);
+        add("clock_unknown", counts.decided[static_cast<std::size_t>(Match::unlocked)]);
+        add("waiting", counts.waiting);
+        add("clocks_found", counts.acquired);
+        add("clocks_lost", counts.silences);
+        add("clock_jumps", counts.jumps);
+        add("clocks_followed", counts.locked ? 1 : 0);
+        const auto found = std::ranges::find(status.sources, source, &service::SourceStatus::source);
+        if (found != status.sources.end()) found->jumps += counts.jumps;
+    }
+}
+
 }  // namespace
 
 Result<> ReadoutStation::set_masks(const std::vector<service::SourceMask>& masks) {
@@ -408,6 +449,7 @@ service::StationStatus ReadoutStation::status() const {
         for (const auto& source : run->intake.counts()) status.sources.push_back(status_of(source, clock_));
     }
     if (datagrams) add_datagrams(*datagrams, status);
+    if (run->matched) add_matching(*run->matched, status);
     using wire::RobState;
     add("requests_level2", node.requests_level2);
     add("requests_building", node.requests_building);

@@ -20,6 +20,9 @@ const char* name(RobReject reason) noexcept {
         case RobReject::too_far_ahead: return "too_far_ahead";
         case RobReject::stopping: return "stopping";
         case RobReject::made_ahead: return "made_ahead";
+        case RobReject::no_trigger: return "no_trigger";
+        case RobReject::ambiguous: return "ambiguous";
+        case RobReject::clock_unknown: return "clock_unknown";
     }
     return "?";
 }

@@ -44,6 +44,7 @@ TEST(ControlMessages, EveryRequestIsReadBack) {
             request.peers = {sample_peer(), sample_peer()};
             request.peers.back().tcp = true;
             request.peers.back().busy = true;
+            request.peers.back().triggers = true;
             request.peers.front().first = SourceId{0x420001};
         }
         EXPECT_EQ(parse_station_request(to_json(request)).value(), request) << name(transition);

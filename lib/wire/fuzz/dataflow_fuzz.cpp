@@ -72,7 +72,7 @@ void check_datagram(ConstData bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size == 0) return 0;
     const auto bytes = std::as_bytes(std::span(data, size)).subspan(1);
-    switch (data[0] % 13) {
+    switch (data[0] % 14) {
         case 0: check_round_trip<DataRequest>(bytes); break;
         case 1: check_round_trip<Clear>(bytes); break;
         case 2: check_round_trip<Assign>(bytes); break;
@@ -85,6 +85,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         case 9: check_data(bytes); break;
         case 10: check_round_trip<ReadoutBusy>(bytes); break;
         case 12: check_round_trip<FragmentSeen>(bytes); break;
+        case 13: check_round_trip<Triggers>(bytes); break;
         default: check_datagram(bytes); break;
     }
     return 0;

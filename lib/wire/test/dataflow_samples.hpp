@@ -53,6 +53,9 @@ inline Level2Result level2_result() {
 inline Accept accept() { return {.accepted = {ticket(), ticket()}, .rejected = {Level1Id{1}, Level1Id{2}}}; }
 inline AcceptCredit accept_credit() { return {.credit = 1000}; }
 
+inline Triggers triggers() {
+    return {.triggers = {{.level1_id = Level1Id{0x01000002}, .type = 0x84, .time_ns = 1'700'000'000'000'000'025}}};
+}
 inline FragmentSeen fragment_seen() {
     return {.first = 10,
             .source = SourceId{0x420001},

@@ -72,6 +72,8 @@ TEST(Dataflow, IsEncodedAsTheFormatDescriptionShows) {
                                                          "02 00 00 01 01 00 00 00 19 00 2a 36 fe 9c 97 17 "
                                                          "03 00 00 01 00 00 00 00 00 00 00 00 00 00 00 00"));
     EXPECT_EQ(encoded(sample::readout_busy()), from_hex("03 00 00 00 00 00 00 00 01 00 00 00 02 00 00 00"));
+    EXPECT_EQ(encoded(sample::triggers()), from_hex("01 00 00 00 00 00 00 00 "
+                                                    "02 00 00 01 84 00 00 00 19 00 2a 36 fe 9c 97 17"));
 }
 
 TEST(Dataflow, MessagesComeBackAsTheyWereWritten) {
@@ -96,6 +98,9 @@ TEST(Dataflow, MessagesComeBackAsTheyWereWritten) {
     ReadoutBusy busy;
     ASSERT_TRUE(decode(sample::encoded(sample::readout_busy()), busy).has_value());
     EXPECT_EQ(busy, sample::readout_busy());
+    Triggers triggers;
+    ASSERT_TRUE(decode(sample::encoded(sample::triggers()), triggers).has_value());
+    EXPECT_EQ(triggers, sample::triggers());
 }
 
 TEST(Dataflow, AReadoutIsBusyForAReasonOrNotAtAll) {
@@ -136,6 +141,7 @@ TEST(Dataflow, AMessageCutShortAnywhereIsTruncatedAndNeverMisread) {
     expect_truncations_to_fail(sample::accept());
     expect_truncations_to_fail(sample::accept_credit());
     expect_truncations_to_fail(sample::readout_busy());
+    expect_truncations_to_fail(sample::triggers());
     expect_truncations_to_fail(sample::fragment_seen());
 }
 
@@ -170,6 +176,11 @@ TEST(Dataflow, ACountBeyondItsLimitIsRefusedBeforeMemoryIsTaken) {
     EXPECT_EQ(decode(with_count(sample::encoded(sample::data_head()), 12, request_robs_max + 1), view).error().code,
               Errc::limit);
     EXPECT_EQ(view.head.robs.capacity(), 0U);
+    Triggers triggers;
+    EXPECT_EQ(
+        decode(with_count(sample::encoded(sample::triggers()), 0, triggers_in_message_max + 1), triggers).error().code,
+        Errc::limit);
+    EXPECT_EQ(triggers.triggers.capacity(), 0U);
 }
 
 TEST(Dataflow, ACountThatTheBytesCannotBackTakesNoMemory) {

@@ -67,6 +67,7 @@ void ReadoutSettings::declare(service::Settings& settings, const std::string& se
     settings.add(section, "busy_low", busy_low_, "and below so many it is not busy again").at_least(1).at_most(100);
     input_.declare(settings, section, "fragments");
     udp_.declare(settings, section);
+    match_.declare(settings, section);
     loop_.declare(settings, section);
 }
 
@@ -113,6 +114,14 @@ Result<readout::ReadoutStationOptions> ReadoutSettings::options(const StationPla
     if (o.feed != readout::FeedKind::network && (port || o.datagrams))
         return fail(Errc::usage,
                     "input and input_udp take fragments when source = \"network\"; set that, or leave them out");
+    o.matching = WEIR_TRY(match_.matching());
+    if (o.matching && o.feed != readout::FeedKind::network)
+        return fail(Errc::usage,
+                    "match = \"time:...\" is for fragments from outside; set source = \"network\", or leave it out");
+    if (!o.matching && o.datagrams && !o.datagrams->header.own && o.datagrams->header.counter.size == 0)
+        return fail(
+            Errc::usage,
+            "datagrams without udp_counter bring no level-1 id; add it, or match by udp_time: match = \"time:200ns\"");
     o.busy_high = busy_high_ / 100.0;
     o.busy_low = busy_low_ / 100.0;
     if (o.busy_low > o.busy_high)

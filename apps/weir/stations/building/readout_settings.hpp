@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "stations/building/match_settings.hpp"
 #include "stations/building/udp_settings.hpp"
 #include "stations/frame/input_settings.hpp"
 #include "stations/frame/loop_settings.hpp"
@@ -36,6 +37,7 @@ private:
     std::uint32_t busy_high_ = 50, busy_low_ = 25;  // percent
     InputSettings input_;
     UdpSettings udp_;
+    MatchSettings match_;
     LoopSettings loop_;
 };
 

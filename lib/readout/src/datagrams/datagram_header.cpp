@@ -10,7 +10,7 @@
 namespace weir::readout {
 
 std::uint32_t DatagramHeader::bits() const noexcept {
-    if (own) return 32;
+    if (own || counter.size == 0) return 32;
     return counter_bits > 0 ? counter_bits : std::min(8 * counter.size, 32U);
 }
 
@@ -40,9 +40,11 @@ Result<> check(const DatagramHeader& header) {
     if (header.source.size > 4) return wrong("udp_source has 8 bytes; a source id has at most 4");
     if (header.fixed_source && header.source_base != 0)
         return wrong("udp_source_base is added to a field; with udp_fixed_source leave it out");
-    if (header.counter.size == 0)
+    if (header.counter.size == 0 && (header.time.size == 0 || header.parts.size > 0))
         return wrong("udp_counter is needed: the field that counts the triggers, \"OFFSET:SIZE\"");
-    if (header.bits() > 8 * header.counter.size || header.bits() > 32)
+    if (header.counter.size == 0 && header.counter_bits > 0)
+        return wrong("udp_counter_bits are of a counter; give udp_counter, or leave it out");
+    if (header.counter.size > 0 && (header.bits() > 8 * header.counter.size || header.bits() > 32))
         return wrong(fmt::format("the counter has {} bits and its field {} bytes; set udp_counter_bits to at most {}",
                                  header.bits(), header.counter.size, std::min(32U, 8 * header.counter.size)));
     if (header.bits() < 8)

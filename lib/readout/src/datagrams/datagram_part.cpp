@@ -59,7 +59,7 @@ Parsed parse_described(const DatagramHeader& header, ConstData datagram) {
     part.source =
         header.fixed_source.value_or(SourceId{static_cast<std::uint32_t>(header.source_base + value(header.source))});
     const auto mask = (std::uint64_t{1} << header.bits()) - 1;
-    part.counter = static_cast<std::uint32_t>(value(header.counter) & mask);
+    if (header.counter.size > 0) part.counter = static_cast<std::uint32_t>(value(header.counter) & mask);
     if (header.time.size > 0) part.time_ns = static_cast<std::int64_t>(value(header.time));
     if (header.part.size > 0) {
         const auto number = value(header.part), parts = value(header.parts);

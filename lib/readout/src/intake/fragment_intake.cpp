@@ -74,9 +74,17 @@ void FragmentIntake::never_came(SourceId source, Level1Id first, Level1Id last) 
 IntakeAnswer FragmentIntake::take(const wire::InputFragment& fragment, SteadyTime now) {
     auto* const account = account_of(fragment.source);
     if (account == nullptr) return refuse(nullptr, RobReject::unknown_source);
-    const auto answer = take_known(fragment, *account);
+    const bool by_time = options_.by_time && !fragment.level1_id && fragment.time_ns;
+    const auto answer = by_time ? options_.by_time(fragment, now) : take_known(fragment, *account);
     if (answer.result != IntakeResult::full) account->seen(now);  // not each time that a block is tried again
     return answer;
+}
+
+IntakeAnswer FragmentIntake::take_matched(wire::InputFragment fragment, Level1Id event) {
+    auto* const account = account_of(fragment.source);
+    if (account == nullptr) return refuse(nullptr, RobReject::unknown_source);
+    fragment.level1_id = Level1Id{number(event) + static_cast<std::uint32_t>(rule_of(fragment.source).level1_offset)};
+    return take_known(fragment, *account);
 }
 
 IntakeAnswer FragmentIntake::take_known(const wire::InputFragment& fragment, Account& account) {
@@ -202,7 +210,10 @@ wire::RefuseReason refuse_reason(RobReject reason) noexcept {
         case RobReject::too_far_ahead: return RefuseReason::too_far_ahead;
         case RobReject::stopping: return RefuseReason::stopping;
         case RobReject::not_cleared:
-        case RobReject::made_ahead: break;  // of what was in hand
+        case RobReject::made_ahead:
+        case RobReject::no_trigger:
+        case RobReject::ambiguous:
+        case RobReject::clock_unknown: break;  // of what was in hand, or waited for its trigger
     }
     return RefuseReason::other;
 }

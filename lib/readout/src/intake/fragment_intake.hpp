@@ -22,20 +22,6 @@
 
 namespace weir::readout {
 
-struct FragmentIntakeOptions {
-    event::Format format = event::Format::event_5_0;
-    event::RodRules rules{};          // offsets and exemptions of the sources' level-1 ids
-    RunNumber run{};                  // of the RODs that are made here
-    std::optional<SourceId> first{};  // events begin with a fragment of this source:
-    std::function<void(Level1Id, std::optional<std::int64_t> time_ns)> on_first{};  // it is stored; must not wait
-};
-
-struct Level1Mismatch {
-    SourceId source{};
-    Level1Id expected{};  // the ROD's id would have been this
-    Level1Id found{};
-};
-
 enum class IntakeResult : std::uint8_t {
     stored,
     full,     // nothing was counted: its sender waits for room and gives it again, or has it refused
@@ -45,6 +31,23 @@ enum class IntakeResult : std::uint8_t {
 struct IntakeAnswer {
     IntakeResult result = IntakeResult::stored;
     RobReject reason{};  // refused only
+};
+
+struct FragmentIntakeOptions {
+    event::Format format = event::Format::event_5_0;
+    event::RodRules rules{};          // offsets and exemptions of the sources' level-1 ids
+    RunNumber run{};                  // of the RODs that are made here
+    std::optional<SourceId> first{};  // events begin with a fragment of this source:
+    std::function<void(Level1Id, std::optional<std::int64_t> time_ns)> on_first{};  // it is stored; must not wait
+    /// Takes what has a time and no level-1 id, and gives it back with take_matched(); null: such a fragment has to
+    /// have its id inside.
+    std::function<IntakeAnswer(const wire::InputFragment&, SteadyTime now)> by_time{};
+};
+
+struct Level1Mismatch {
+    SourceId source{};
+    Level1Id expected{};  // the ROD's id would have been this
+    Level1Id found{};
 };
 
 /// What came of one source's fragments.
@@ -65,6 +68,8 @@ public:
     ~FragmentIntake();
 
     [[nodiscard]] IntakeAnswer take(const wire::InputFragment& fragment, SteadyTime now);
+    /// A fragment that brought a time, of this event.
+    [[nodiscard]] IntakeAnswer take_matched(wire::InputFragment fragment, Level1Id event);
     /// It was not taken, or never came whole; counted. `source`: as far as it is known.
     void refuse(std::optional<SourceId> source, RobReject reason, SteadyTime now);
     /// Fragments from `first` to `last`, as their source counts, do not come any more: nobody waits for them.

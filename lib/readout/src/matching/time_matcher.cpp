@@ -60,7 +60,7 @@ std::optional<SteadyTime> TimeMatcher::step(SteadyTime now, std::vector<MatchedF
             continue;
         }
         const auto at = track_->to_trigger(first.time);
-        if (!settled(first, at, now) && waiting_.size() <= options_.waiting_max) return first.since + options_.settle;
+        if (const auto due = settles(first, at); due > now && waiting_.size() <= options_.waiting_max) return due;
         Level1Id event{};
         const auto match = decide(first, at, event);
         end_first(match, event, decided);
@@ -70,21 +70,27 @@ std::optional<SteadyTime> TimeMatcher::step(SteadyTime now, std::vector<MatchedF
 
 void TimeMatcher::finish(SteadyTime now, std::vector<MatchedFragment>& decided) {
     acquire_at_ = 0;
-    static_cast<void>(step(now + options_.settle, decided));
+    static_cast<void>(
+        step(now + std::max<std::chrono::nanoseconds>(options_.settle, options_.unlocked_after), decided));
     while (!waiting_.empty()) end_first(Match::unlocked, {}, decided);
 }
 
 bool TimeMatcher::trusted(BoardTime time) const { return sigmas * track_->sigma(time) < static_cast<double>(window_); }
 
-bool TimeMatcher::settled(const Waiting& first, TriggerTime at, SteadyTime now) const {
-    if (now - first.since >= options_.settle) return true;
-    if (!triggers_.beyond(moved(at, 2 * window_))) return false;
-    return std::ranges::any_of(
+/// When it is decided, if nothing else comes.
+SteadyTime TimeMatcher::settles(const Waiting& first, TriggerTime at) const {
+    if (!triggers_.beyond(moved(at, 2 * window_))) {
+        const bool found = triggers_.beyond(moved(at, -window_));  // another one may follow it closely
+        return first.since +
+               (found ? std::min(options_.trigger_settle, options_.unlocked_after) : options_.unlocked_after);
+    }
+    const bool passed = std::ranges::any_of(
         waiting_, [&](const Waiting& later) { return nanoseconds_between(later.time, first.time) > 2 * window_; });
+    return passed ? first.since : first.since + options_.settle;
 }
 
 bool TimeMatcher::claimed_by_another(const Waiting& first, TriggerTime trigger) const {
-    if (last_matched_ == trigger) return true;
+    if (last_claimed_ == trigger) return true;
     for (const auto& other : waiting_) {
         if (&other == &first) continue;
         if (nanoseconds_between(other.time, first.time) > 4 * window_) return false;  // boards send in order, nearly
@@ -112,8 +118,9 @@ Match TimeMatcher::decide(const Waiting& first, TriggerTime at, Level1Id& event)
         return Match::none;
     }
     misses_ = 0;
-    if (near > 1 || claimed_by_another(first, nearest->time)) return Match::ambiguous;
-    last_matched_ = nearest->time;
+    const bool claimed = claimed_by_another(first, nearest->time);
+    last_claimed_ = nearest->time;
+    if (near > 1 || claimed) return Match::ambiguous;
     last_matched_number_ = nearest->number;
     track_->update(first.time, nearest->time);
     event = nearest->event;

@@ -6,8 +6,9 @@
 //
 // A fragment belongs to the trigger whose time is within the window, when no other trigger lies within twice the window
 // and no other fragment of the board claims the same one. So no jitter below the window takes a fragment to a wrong
-// trigger: what is not beyond doubt is counted as ambiguous. A fragment waits until later triggers and later fragments
-// of its board have come, or `settle` has passed: only then "no other" is known.
+// trigger: what is not beyond doubt is counted as ambiguous. A fragment waits until later triggers have come, which may
+// be held up on their way for long (`unlocked_after`; `trigger_settle` when the last known one is near), and then for
+// later fragments of its board, which come soon (`settle`): only then "no other" is known.
 //
 // The board's clock is followed from these matches (ClockTrack). At first, after a silence in which it may have drifted
 // by a window, and after a jump, it is *acquired*: some fragments are laid over the last triggers in every way, and the
@@ -33,9 +34,10 @@ struct TimeMatcherOptions {
     std::chrono::nanoseconds window{200};
     std::chrono::nanoseconds offset_max{0};  // between the two clocks; 0: any. Periodic triggers need one below half of
                                              // their period, since they fit themselves when moved by a period
-    std::chrono::microseconds settle{5000};  // longer than triggers and fragments take to come here
-    std::chrono::milliseconds unlocked_after{2000};  // a fragment waits so long at most for its board's clock
-    std::uint32_t waiting_max = 4096;                // fragments
+    std::chrono::microseconds settle{5000};  // a fragment waits so long for a later one of its board
+    std::chrono::milliseconds trigger_settle{1000};  // for another trigger, when the last known one is near
+    std::chrono::milliseconds unlocked_after{2000};  // and for a later trigger, or for its board's clock to be known
+    std::uint32_t waiting_max = 4096;                // fragments; beyond it the oldest is decided at once
 };
 
 enum class Match : std::uint8_t {
@@ -98,7 +100,7 @@ private:
     };
 
     [[nodiscard]] bool trusted(BoardTime time) const;
-    [[nodiscard]] bool settled(const Waiting& first, TriggerTime at, SteadyTime now) const;
+    [[nodiscard]] SteadyTime settles(const Waiting& first, TriggerTime at) const;
     [[nodiscard]] Match decide(const Waiting& first, TriggerTime at, Level1Id& event);
     [[nodiscard]] bool claimed_by_another(const Waiting& first, TriggerTime trigger) const;
     [[nodiscard]] bool acquire();
@@ -111,8 +113,8 @@ private:
     const std::int64_t window_;  // ns
     std::deque<Waiting> waiting_;
     std::optional<ClockTrack> track_;
-    std::optional<ClockTrack> before_;  // the clock before it was lost
-    std::optional<TriggerTime> last_matched_;
+    std::optional<ClockTrack> before_;         // the clock before it was lost
+    std::optional<TriggerTime> last_claimed_;  // by a fragment, whether it was given to it or not
     std::uint64_t last_matched_number_ = 0;
     std::size_t misses_ = 0;        // since the last match
     std::uint64_t acquire_at_ = 0;  // when there were so many triggers it is worth trying again

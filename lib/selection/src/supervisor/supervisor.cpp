@@ -9,6 +9,7 @@
 #include "triggers/clock_triggers.hpp"
 #include "triggers/made_triggers.hpp"
 #include "triggers/outside/first_triggers.hpp"
+#include "triggers/trigger_notices.hpp"
 #include "weir/selection/selection_unit.hpp"
 
 namespace weir::selection {
@@ -56,7 +57,8 @@ Supervisor::Supervisor(const SupervisorOptions& options, messaging::MessageSende
       own_triggers_(make_triggers(options, clock, report_)),
       triggers_(own_triggers_.get()),
       first_(dynamic_cast<FirstTriggers*>(triggers_)),
-      busy_(std::make_unique<BusyAccount>()) {}
+      busy_(std::make_unique<BusyAccount>()),
+      notices_(std::make_unique<TriggerNotices>()) {}
 
 Supervisor::Supervisor(const SupervisorOptions& options, messaging::MessageSender& messages, TriggerSource& triggers,
                        Reporter report)
@@ -64,7 +66,8 @@ Supervisor::Supervisor(const SupervisorOptions& options, messaging::MessageSende
       messages_(messages),
       report_(std::move(report)),
       triggers_(&triggers),
-      busy_(std::make_unique<BusyAccount>()) {}
+      busy_(std::make_unique<BusyAccount>()),
+      notices_(std::make_unique<TriggerNotices>()) {}
 
 Supervisor::~Supervisor() = default;
 
@@ -97,6 +100,7 @@ void Supervisor::set_peers(const std::vector<Peer>& peers, SteadyTime now) {
         }
     }
     readouts_ = std::move(readouts);
+    notices_->set_peers(peers);
     std::ranges::sort(sources_);
     const auto same = std::ranges::unique(sources_);
     sources_.erase(same.begin(), same.end());
@@ -130,6 +134,7 @@ void Supervisor::start_run(SteadyTime now) {
     began_ = now;
     makes_ = true;
     triggers_->start_run(now);
+    notices_->start_run();
     busy_->start_run(now);
     account_busy(now);
 }
@@ -182,6 +187,7 @@ void Supervisor::on_peer(wire::StationId peer, PeerChange change, SteadyTime now
     if (const auto readout = readouts_.find(peer); readout != readouts_.end() && change != PeerChange::appeared)
         readout->second = {.name = readout->second.name};
     if (first_ != nullptr && change == PeerChange::restarted && first_from_.contains(peer)) first_->restarted();
+    if (change != PeerChange::appeared) notices_->forget(peer);
     const auto found = units_.find(peer);
     if (found == units_.end()) return;
     auto& unit = found->second;
@@ -210,6 +216,7 @@ std::optional<SteadyTime> Supervisor::step(SteadyTime now) {
     for (auto& [id, unit] : units_) unit.full = false;
     look_at_deadlines(now);
     make(now);
+    const bool notified = notices_->send(messages_);
     give(now);
     send_results();
     send_decisions();
@@ -220,7 +227,7 @@ std::optional<SteadyTime> Supervisor::step(SteadyTime now) {
     if (const auto trigger = triggers_->next(); trigger && wants_triggers()) at(std::max(*trigger, now + 100us));
     // Messages that were not taken are retried soon.
     const bool stuck = std::ranges::any_of(units_, [](const auto& unit) { return unit.second.full; });
-    if (stuck || !nothing_to_send() || !no_result_.empty()) at(now + 5ms);
+    if (stuck || !notified || !nothing_to_send() || !no_result_.empty()) at(now + 5ms);
     return next;
 }
 
@@ -285,6 +292,7 @@ void Supervisor::make_ticket(SteadyTime now) {
             LumiBlock{static_cast<std::uint32_t>(1 + (now - began_) / options_.lumi_block_length) & 0xffff};
     const auto id = number(fresh.global_id);
     ++counts_.made;
+    notices_->add(fresh);
     if (pass()) {
         give_empty_result(fresh.level1_id, fresh.global_id);
         accepted_.push_back(std::move(fresh));
@@ -380,6 +388,8 @@ Supervisor::Counts Supervisor::counts() const {
     counts.at_units = open_.size() - to_give_.size();
     return counts;
 }
+
+std::uint64_t Supervisor::triggers_not_sent() const { return notices_->not_sent(); }
 
 std::vector<Supervisor::UnitCounts> Supervisor::units() const {
     std::vector<UnitCounts> counts;

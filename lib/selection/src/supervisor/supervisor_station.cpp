@@ -88,6 +88,7 @@ public:
                            {"empty_results", double(counts.empty_results)},
                            {"told_again", double(counts.resent)},
                            {"regions_failed", double(counts.regions_failed)},
+                           {"triggers_not_sent", double(supervisor_.triggers_not_sent())},
                            {"at_units", double(counts.at_units)},
                            {"waits_for_units", double(counts.waits_for_units)},
                            {"waits_for_assigner", double(counts.waits_for_assigner)},

@@ -46,6 +46,7 @@ Result<Peer> read_peer(const json::value& value, const std::string& what) {
     peer.tcp = link == "tcp";
     read_sources(fields, peer, what);
     peer.busy = fields.flag("busy", false);
+    peer.triggers = fields.flag("triggers", false);
     if (const auto first = fields.text("first", ""); !first.empty()) {
         peer.first = parse_source_id(first);
         if (!peer.first) fields.fail_with(fmt::format("\"first\" of {} is no text such as \"0x7c0000\"", what));
@@ -174,6 +175,7 @@ json::object json_of(const Peer& peer) {
                         {"sources", sources},
                         {"link", peer.tcp ? "tcp" : "udp"}};
     if (peer.busy) object["busy"] = true;
+    if (peer.triggers) object["triggers"] = true;
     if (peer.first) object["first"] = fmt::format("0x{:x}", number(*peer.first));
     return object;
 }

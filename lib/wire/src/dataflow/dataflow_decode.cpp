@@ -209,6 +209,20 @@ Result<> decode(ConstData message, FragmentSeen& into) {
     return {};
 }
 
+Result<> decode(ConstData message, Triggers& into) {
+    FieldReader in(message);
+    const auto triggers = in.take<std::uint32_t>();
+    in.take<std::uint32_t>();
+    WEIR_TRY(check_count(in, "triggers", triggers, triggers_in_message_max, trigger_notice_size));
+    into.triggers.resize(triggers);
+    for (auto& trigger : into.triggers) {
+        trigger.level1_id = Level1Id{in.take<std::uint32_t>()};
+        trigger.type = in.take<std::uint32_t>();
+        trigger.time_ns = static_cast<std::int64_t>(in.take<std::uint64_t>());
+    }
+    return {};
+}
+
 Result<> decode(ConstData message, ReadoutBusy& into) {
     FieldReader in(message);
     into.change = in.take<std::uint64_t>();

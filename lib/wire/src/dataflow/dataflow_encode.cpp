@@ -166,6 +166,17 @@ void encode(const FragmentSeen& message, std::vector<std::byte>& to) {
     }
 }
 
+void encode(const Triggers& message, std::vector<std::byte>& to) {
+    FieldWriter out(to);
+    out.put(count(message.triggers, triggers_in_message_max));
+    out.put(std::uint32_t{0});
+    for (const auto& trigger : message.triggers) {
+        out.put(number(trigger.level1_id));
+        out.put(trigger.type);
+        out.put(static_cast<std::uint64_t>(trigger.time_ns));
+    }
+}
+
 void encode(const ReadoutBusy& message, std::vector<std::byte>& to) {
     FieldWriter out(to);
     out.put(message.change);

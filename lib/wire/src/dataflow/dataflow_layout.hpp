@@ -16,6 +16,7 @@ inline constexpr std::size_t ticket_fixed = 40;
 inline constexpr std::size_t level2_event_fixed = ticket_fixed + 4;
 inline constexpr std::size_t event_end_size = 12;
 inline constexpr std::size_t verdict_fixed = 12;
+inline constexpr std::size_t trigger_notice_size = 16;
 inline constexpr std::size_t seen_fragment_size = 16;
 
 inline constexpr std::uint16_t flag_reassigned = 1;  // of a ticket

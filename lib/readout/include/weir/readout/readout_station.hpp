@@ -14,6 +14,7 @@
 #include "weir/readout/event_feed.hpp"
 #include "weir/readout/fragment_input.hpp"
 #include "weir/readout/request_handlers.hpp"
+#include "weir/readout/time_matching.hpp"
 #include "weir/service/station.hpp"
 #include "weir/workload/fragment_maker.hpp"
 #include "weir/workload/fragment_replay.hpp"
@@ -38,7 +39,8 @@ struct ReadoutStationOptions {
     std::optional<FragmentInput> input{};               // network: by TCP
     std::optional<DatagramInputOptions> datagrams{};    // network: by UDP
     double busy_high = 0.5,
-           busy_low = 0.25;  // network: shares of the buffers above and below which it is busy, and not
+           busy_low = 0.25;                  // network: shares of the buffers above and below which it is busy, and not
+    std::optional<TimeMatching> matching{};  // network: of fragments that bring a time and no level-1 id
     Level1Id first{1};
     RobStoreOptions store{};           // without its sources and first
     RequestHandlerOptions handlers{};  // handlers 0: none; what is not here is answered "not yet" at once

@@ -23,8 +23,11 @@ enum class RobReject : std::uint8_t {
     too_far_ahead,    // its id is far beyond all that are held: a counter that jumped
     stopping,         // the run ended before there was room for it
     made_ahead,       // was in hand when the run stopped, newer than all that was cleared: no trigger came to it
+    no_trigger,       // it brought a time, and no trigger was near it
+    ambiguous,        // it brought a time, to which more than one trigger or fragment lay near
+    clock_unknown,    // it brought a time, by a clock that could not be compared with that of the triggers
 };
-inline constexpr std::size_t rob_reject_count = 13;
+inline constexpr std::size_t rob_reject_count = 16;
 
 /// "late", "unknown_source", ...
 [[nodiscard]] const char* name(RobReject reason) noexcept;

@@ -41,6 +41,7 @@ enum class LostDecision : std::uint8_t { accept, reassign };
 
 class BusyAccount;
 class FirstTriggers;
+class TriggerNotices;
 class TriggerSource;
 
 struct SupervisorOptions {
@@ -110,6 +111,8 @@ public:
     [[nodiscard]] TriggerCounts triggers() const;
     /// Level-1 ids of triggers of the run with which something was wrong, by what it was.
     [[nodiscard]] service::StationEvents trigger_faults() const;
+    /// Triggers of which a readout that needs them was not notified: it was silent, or started again.
+    [[nodiscard]] std::uint64_t triggers_not_sent() const;
     /// Of the run up to the last step, in seconds: while triggers were wanted, while there was no room for one, and by
     /// cause: "units", or the name of the DFM or of a busy readout.
     struct BusyTimes {
@@ -208,6 +211,7 @@ private:
     FirstTriggers* first_ = nullptr;        // the same, when events begin with a fragment
     std::set<wire::StationId> first_from_;  // readouts of its source
     std::unique_ptr<BusyAccount> busy_;
+    std::unique_ptr<TriggerNotices> notices_;
     std::vector<wire::StationId> causes_;  // that there is no room now
     bool makes_ = false;
     SteadyTime began_{};  // of the run

@@ -21,6 +21,7 @@ inline constexpr std::size_t request_robs_max = 4096;
 inline constexpr std::size_t clear_events_max = 4096;
 inline constexpr std::size_t tickets_max = 256;        // of one message
 inline constexpr std::size_t trigger_words_max = 256;  // of one event
+inline constexpr std::size_t triggers_in_message_max = 2048;
 inline constexpr std::size_t regions_max = 4096;
 inline constexpr std::size_t fragments_seen_max = 2048;
 inline constexpr std::size_t level2_result_max = 64 * 1024;
@@ -177,6 +178,18 @@ struct FragmentSeen {
     bool operator==(const FragmentSeen&) const = default;
 };
 
+struct TriggerNotice {
+    Level1Id level1_id{};
+    std::uint32_t type = 0;
+    std::int64_t time_ns = 0;  // since 1970, or of the trigger unit's clock
+    bool operator==(const TriggerNotice&) const = default;
+};
+/// Supervisor -> readouts that need them: these triggers have happened.
+struct Triggers {
+    std::vector<TriggerNotice> triggers{};
+    bool operator==(const Triggers&) const = default;
+};
+
 enum class BusyCause : std::uint8_t {
     none = 0,    // it is not busy
     events = 1,  // too many events in its buffers
@@ -204,6 +217,7 @@ void encode(const Level2Result& message, std::vector<std::byte>& to);
 void encode(const Accept& message, std::vector<std::byte>& to);
 void encode(const AcceptCredit& message, std::vector<std::byte>& to);
 void encode(const ReadoutBusy& message, std::vector<std::byte>& to);
+void encode(const Triggers& message, std::vector<std::byte>& to);
 void encode(const FragmentSeen& message, std::vector<std::byte>& to);
 
 [[nodiscard]] Result<> decode(ConstData message, DataRequest& into);  // into keeps its memory
@@ -216,6 +230,7 @@ void encode(const FragmentSeen& message, std::vector<std::byte>& to);
 [[nodiscard]] Result<> decode(ConstData message, Level2Result& into);
 [[nodiscard]] Result<> decode(ConstData message, Accept& into);
 [[nodiscard]] Result<> decode(ConstData message, AcceptCredit& into);
+[[nodiscard]] Result<> decode(ConstData message, Triggers& into);
 [[nodiscard]] Result<> decode(ConstData message, ReadoutBusy& into);
 [[nodiscard]] Result<> decode(ConstData message, FragmentSeen& into);
 

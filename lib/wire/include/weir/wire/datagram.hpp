@@ -41,6 +41,7 @@ enum class DataflowType : std::uint8_t {
     accept = 12,           // reliable: supervisor -> DFM
     accept_credit = 13,    // reliable: DFM -> supervisor
     readout_busy = 14,     // reliable: readout -> supervisor
+    triggers = 15,         // reliable: supervisor -> readouts that need them
     fragment_seen = 16,    // reliable: readout -> supervisor whose events begin with a fragment
 };
 

@@ -31,6 +31,7 @@ struct Peer {
     std::vector<SourceId> sources{};  // ROBs that a readout serves
     bool tcp = false;                 // it wants its links over TCP: a link is when either end wants it
     bool busy = false;                // of a readout: it sends the supervisor when it is busy (ReadoutBusy)
+    bool triggers = false;            // of a readout: the supervisor sends it all triggers (Triggers)
     std::optional<SourceId> first{};  // of a supervisor: its events begin with a fragment of this source (FragmentSeen)
 
     bool operator==(const Peer&) const = default;
