@@ -210,6 +210,8 @@ void MatchedIntake::release(Source& source, const Fragment& fragment) {
 
 void MatchedIntake::report_changes(Source& source, const TimeMatcherCounts& before) {
     const auto after = source.matcher.counts();
+    const auto unlocked = static_cast<std::size_t>(Match::unlocked);
+    if (after.jumps == before.jumps && after.decided[unlocked] == before.decided[unlocked]) return;
     const auto where = fmt::format("source 0x{:06x}", number(source.id));
     if (after.jumps > before.jumps)
         report_({.severity = Severity::warning,
@@ -218,7 +220,6 @@ void MatchedIntake::report_changes(Source& source, const TimeMatcherCounts& befo
                  .why = fmt::format("its times are {} ns from where they were", after.jump),
                  .advice = "look whether the board was reset; what it sent meanwhile was refused and counted",
                  .key = "board_clock " + where});
-    const auto unlocked = static_cast<std::size_t>(Match::unlocked);
     if (after.decided[unlocked] > before.decided[unlocked])
         report_(
             {.severity = Severity::error,
