@@ -10,6 +10,7 @@ from recorder_files import RawFile, expect
 from run_input_test import Board, payload_of, robs_of
 from run_network_triggers_test import OutsideTest, TriggerUnit, header_of
 from weir_process import wait_until
+from weir_program import Recorder
 
 PARTITION = """
 [partition]
@@ -22,6 +23,7 @@ input = "127.0.0.1:0"
 sources = ["0x420000", "0x420001"]
 match = "time:200ns"
 match_wait = "120s"
+match_unmatched = "{recorder}"
 lost_after = 64
 [readout.ros-2]
 source = "network"
@@ -88,8 +90,8 @@ class StampingBoard(Board):
 
 
 class MatchingTest(OutsideTest):
-    def begin(self, events, limit="0"):
-        ports = self.begin_with(PARTITION.format(events=events, limit=limit), ("ros-1", "ros-2", "l2sv"))
+    def begin(self, events, recorder, limit="0"):
+        ports = self.begin_with(PARTITION.format(events=events, limit=limit, recorder=recorder), ("ros-1", "ros-2", "l2sv"))
         wait_until(lambda: self.status()["state"] == "running", "the run")
         return *ports, int(self.counters("ros-3")["input_udp_port"])
 
@@ -126,7 +128,9 @@ class MatchingTest(OutsideTest):
 
     def test_fragments_are_in_the_events_of_their_triggers_and_what_fits_none_is_in_none(self):
         events, when = 1000, times(1000)
-        first, second, unit_port, udp_port = self.begin(events, limit="40")
+        recorder = Recorder(self.folder / "unmatched")
+        self.addCleanup(recorder.__exit__)
+        first, second, unit_port, udp_port = self.begin(events, recorder.address, limit="40")
         clocks = {FIRST: Clock(5_000_000, 10e-6, 1), SECOND: Clock(-3_600_000_000_000, -10e-6, 2), BY_UDP: Clock(0, 3e-6, 3)}
         sent = {source: [(clock.stamp(when[event]), payload_of(source, event)) for event in when] for source, clock in clocks.items()}
         lost = set(range(400, 410)) | {700}
@@ -152,6 +156,9 @@ class MatchingTest(OutsideTest):
         self.assertEqual((sources[BY_UDP]["arrived"], sources[BY_UDP]["missing"]), (events, 0))
         ledger = next(one["ledger"] for one in report["stations"] if one["name"] == "ros-1")
         self.assertEqual(ledger["rejected"], {"no_trigger": len(noise)})
+        self.assertEqual(recorder.stop().code, 0)
+        kept = [data for path in (self.folder / "unmatched").rglob("*debug_unmatched*.data") for _, data in RawFile(path).events()]
+        self.assertEqual(sorted(kept), sorted(stamped(SECOND, *one) for one in noise))
         self.assertEqual(report["problems"], [])
 
 

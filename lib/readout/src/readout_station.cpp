@@ -10,6 +10,7 @@
 #include "intake/fragment_intake.hpp"
 #include "intake/fragment_server.hpp"
 #include "matching/matched_intake.hpp"
+#include "matching/unmatched_output.hpp"
 #include "readout_node.hpp"
 #include "seen_notice.hpp"
 #include "weir/base/assert.hpp"
@@ -20,6 +21,8 @@ namespace {
 static_assert(workload::generated_robs_max <= wire::request_robs_max);
 
 constexpr std::array feed_kinds{"generator", "file", "network", "level2"};
+
+constexpr std::chrono::milliseconds unmatched_wait{2000};  // for their recorder's last answers
 
 std::string in_hex(SourceId source) { return fmt::format("0x{:06x}", number(source)); }
 
@@ -84,6 +87,7 @@ struct ReadoutStation::Run {
     RobStore store;
     ResultInput results;
     FragmentIntake intake;
+    std::unique_ptr<UnmatchedOutput> unmatched{};  // null: what fits no trigger is not kept
     std::optional<MatchedIntake> matched{};
     ReadoutNode node;
     std::optional<BusyNotice> busy{};
@@ -265,7 +269,12 @@ Result<> ReadoutStation::begin(RunNumber number, bool again) {
         store_options, intake_options, [this](const Level1Mismatch& m) { mismatched(m); }, loop_->endpoint(),
         node_options, options_.matching.has_value());
     if (options_.matching) {
-        run->matched.emplace(run->intake, *options_.matching, report_, clock_);
+        std::function<void(const wire::InputFragment&)> unmatched;
+        if (options_.matching->unmatched) {
+            run->unmatched = WEIR_TRY(UnmatchedOutput::open(*options_.matching->unmatched, options_.name));
+            unmatched = [to = run->unmatched.get()](const wire::InputFragment& fragment) { to->send(fragment); };
+        }
+        run->matched.emplace(run->intake, *options_.matching, report_, clock_, std::move(unmatched));
         run->node.use_matching(&*run->matched);
     }
     run->seen = std::move(seen);
@@ -298,7 +307,7 @@ Result<> ReadoutStation::begin(RunNumber number, bool again) {
     return {};
 }
 
-Result<> ReadoutStation::stop(std::chrono::milliseconds) {  // every wait below ends by itself
+Result<> ReadoutStation::stop(std::chrono::milliseconds deadline) {  // every wait below ends by itself
     if (server_) server_->end_run();
     if (datagrams_) datagrams_->end_run();
     loop_->end_run([&] {
@@ -309,6 +318,7 @@ Result<> ReadoutStation::stop(std::chrono::milliseconds) {  // every wait below 
     auto& run = *run_;
     run.node.use_matching(nullptr);
     if (run.matched) run.matched->end_run();
+    if (run.unmatched) run.unmatched->finish(std::min<std::chrono::milliseconds>(deadline / 4, unmatched_wait));
     run.feeder.request_stop();
     run.store.stop_waiting();
     if (run.feeder.joinable()) run.feeder.join();
@@ -450,6 +460,11 @@ service::StationStatus ReadoutStation::status() const {
     }
     if (datagrams) add_datagrams(*datagrams, status);
     if (run->matched) add_matching(*run->matched, status);
+    if (run->unmatched) {
+        const auto unmatched = run->unmatched->counts();
+        status.counters["match_unmatched_recorded"] = static_cast<double>(unmatched.recorded);
+        status.counters["match_unmatched_dropped"] = static_cast<double>(unmatched.dropped);
+    }
     using wire::RobState;
     add("requests_level2", node.requests_level2);
     add("requests_building", node.requests_building);

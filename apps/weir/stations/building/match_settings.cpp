@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <string_view>
+#include <utility>
 
+#include "stations/frame/setting_checks.hpp"
 #include "weir/base/clock.hpp"
 
 namespace weir::app {
@@ -58,20 +60,29 @@ void MatchSettings::declare(service::Settings& settings, const std::string& sect
         .add(section, "match_memory", memory_,
              "match = \"time:...\": for fragments that wait; each source has an equal share")
         .at_least(Bytes{1ULL << 20});
+    settings
+        .add(section, "match_unmatched", unmatched_,
+             "match = \"time:...\": a recorder outside the partition, 127.0.0.1:9000, that keeps fragments that fit no "
+             "trigger, in stream debug_unmatched; with tls_..., TLS")
+        .each([](const std::string& text) -> Result<> { return text.empty() ? Result<>{} : check_address(text); });
 }
 
-Result<std::optional<readout::TimeMatching>> MatchSettings::matching() const {
+Result<std::optional<readout::TimeMatching>> MatchSettings::matching(const transport::TlsFiles& tls) const {
     const readout::TimeMatching usual;
     if (match_ == "level1") {
-        if (settle_ != usual.settle || wait_ != usual.unlocked_after || offset_max_ != 0ns || memory_ != usual.memory)
+        if (settle_ != usual.settle || wait_ != usual.unlocked_after || offset_max_ != 0ns || memory_ != usual.memory ||
+            !unmatched_.empty())
             return fail(Errc::usage, "keys match_... belong to the matching by time: match = \"time:200ns\"");
         return std::nullopt;
     }
+    std::optional<readout::UnmatchedRecorder> unmatched;
+    if (!unmatched_.empty()) unmatched = readout::UnmatchedRecorder{.host = unmatched_, .tls = tls};
     return readout::TimeMatching{.window = WEIR_TRY(parse_window(match_)),
                                  .offset_max = offset_max_,
                                  .settle = std::chrono::duration_cast<std::chrono::microseconds>(settle_),
                                  .unlocked_after = std::chrono::duration_cast<std::chrono::milliseconds>(wait_),
-                                 .memory = memory_};
+                                 .memory = memory_,
+                                 .unmatched = std::move(unmatched)};
 }
 
 }  // namespace weir::app

@@ -114,7 +114,7 @@ Result<readout::ReadoutStationOptions> ReadoutSettings::options(const StationPla
     if (o.feed != readout::FeedKind::network && (port || o.datagrams))
         return fail(Errc::usage,
                     "input and input_udp take fragments when source = \"network\"; set that, or leave them out");
-    o.matching = WEIR_TRY(match_.matching());
+    o.matching = WEIR_TRY(match_.matching(port ? port->tls : transport::TlsFiles{}));
     if (o.matching && o.feed != readout::FeedKind::network)
         return fail(Errc::usage,
                     "match = \"time:...\" is for fragments from outside; set source = \"network\", or leave it out");

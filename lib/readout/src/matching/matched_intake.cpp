@@ -69,11 +69,13 @@ struct MatchedIntake::Source {
         : id(source), matcher(options, triggers) {}
 };
 
-MatchedIntake::MatchedIntake(FragmentIntake& intake, const TimeMatching& options, Reporter report, const Clock& clock)
+MatchedIntake::MatchedIntake(FragmentIntake& intake, const TimeMatching& options, Reporter report, const Clock& clock,
+                             std::function<void(const wire::InputFragment&)> unmatched)
     : intake_(intake),
       options_(options),
       report_(std::move(report)),
       clock_(clock),
+      unmatched_(std::move(unmatched)),
       share_(options.memory.count() / std::max<std::size_t>(intake.store().sources().size(), 1)),
       triggers_(triggers_max) {
     for (const auto source : intake.store().sources()) {
@@ -185,6 +187,7 @@ void MatchedIntake::decide(Source& source, const std::vector<MatchedFragment>& d
             source.ready.push_back(std::move(fragment));
         } else {
             intake_.refuse(source.id, reject_of(one.match), now);
+            if (unmatched_) unmatched_(fragment.head);
             release(source, fragment);
         }
     }

@@ -14,6 +14,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -41,7 +42,9 @@ struct SourceMatching {
 class MatchedIntake {
 public:
     /// For the sources of the intake's store. The intake and the clock outlive it.
-    MatchedIntake(FragmentIntake& intake, const TimeMatching& options, Reporter report, const Clock& clock);
+    /// `unmatched`: takes what is refused because of its time, in the matching's thread, and must not wait.
+    MatchedIntake(FragmentIntake& intake, const TimeMatching& options, Reporter report, const Clock& clock,
+                  std::function<void(const wire::InputFragment&)> unmatched = {});
     ~MatchedIntake();
 
     /// A fragment with a time and without a level-1 id, of a source of the store. `stored`: it is copied and waits
@@ -78,6 +81,7 @@ private:
     const TimeMatching options_;
     const Reporter report_;
     const Clock& clock_;
+    const std::function<void(const wire::InputFragment&)> unmatched_;
     const std::size_t share_;  // bytes of each source
 
     TriggerTimes triggers_;  // the thread's, as is what a Source keeps beside its account
