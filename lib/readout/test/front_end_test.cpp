@@ -194,7 +194,8 @@ TEST_P(FrontEnds, WaitingForRoomIsNoHangingAndAStopEndsIt) {
     ASSERT_TRUE(rig.feed->begin());
     ASSERT_TRUE(Rig::comes_true([&] { return clock.advance(1ms), rig.feed->stats().delivery.busy > 0ns; }));
     // In steps: one that falls between two of its waits is not counted.
-    ASSERT_TRUE(Rig::comes_true([&] { return clock.advance(generous), rig.feed->stats().delivery.busy > 2 * generous; }));
+    ASSERT_TRUE(
+        Rig::comes_true([&] { return clock.advance(generous), rig.feed->stats().delivery.busy > 2 * generous; }));
     EXPECT_EQ(rig.feed->stats().hung, 0U);
     EXPECT_EQ(rig.feed->stats().hanging, 0ns);
     rig.feed->stop(generous);

@@ -178,7 +178,7 @@ TEST_F(Node, TriggersGoToTheFrontEndAndToTheMatchingAndAreForeignWhereThereIsNei
     net.run_for(20ms);
     node->use_front_end(nullptr);
     node->use_matching(nullptr);
-    matched.end_run();  // it looks at what came
+    matched.end_run();                            // it looks at what came
     EXPECT_EQ(matched.triggers_unordered(), 1U);  // two at the same time
     ASSERT_EQ(front_end.kept.size(), 2U);
     EXPECT_EQ(front_end.kept[1].level1_id, Level1Id{8});

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench_front_end.hpp"
+#include "readout/plugin/bench_front_end.hpp"
 
 WEIR_FRONT_END(weir::app::BenchFrontEnd)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "readout/readout_plugins.hpp"
+#include "readout/plugin/readout_plugins.hpp"
 
 #include <fmt/format.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "figures/thread_timer.hpp"
-#include "readout/measured_readout.hpp"
+#include "readout/measured/measured_readout.hpp"
 #include "readout/plugin/bench_front_end.hpp"
 #include "weir/base/descriptor.hpp"
 #include "weir/base/named_thread.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "readout/input_measure.hpp"
+#include "readout/measured/input_measure.hpp"
 
 #include <algorithm>
 #include <thread>

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "readout/input_measure.hpp"
+#include "readout/measured/input_measure.hpp"
 #include "weir/base/result.hpp"
 
 namespace weir::app {
