@@ -87,7 +87,9 @@ class Bench(ProgramTest):
         rates = [row for row in rows if row["name"] == "level2_rate"]
         self.assertTrue(rates and all(row["value"] > 0 for row in rates), rates)
         inputs = {(row["parameters"]["input"], row["parameters"]["fragment_size"]): row["value"] for row in rows if row["name"] == "input_rate"}
-        self.assertEqual(set(inputs), {(who, size) for who in ("tcp", "bare loop", "udp", "bare loop of datagrams") for size in (1000, 10000)})
+        ways = ("tcp", "bare loop", "udp", "bare loop of datagrams", "plug-in", "bare loop of calls", "plug-in in a process",
+                "bare loop of a socket", "plug-in in Python", "bare loop of Python")
+        self.assertEqual(set(inputs), {(way, size) for way in ways for size in (1000, 10000)})
         self.assertTrue(all(rate > 0 for rate in inputs.values()), inputs)
 
 

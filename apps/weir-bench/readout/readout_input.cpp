@@ -13,7 +13,9 @@
 #include "figures/thread_timer.hpp"
 #include "readout/board/datagram_board.hpp"
 #include "readout/board/front_end.hpp"
-#include "readout/measured_readout.hpp"
+#include "readout/measured/input_measure.hpp"
+#include "readout/measured/measured_readout.hpp"
+#include "readout/plugin/readout_plugins.hpp"
 #include "weir/base/named_thread.hpp"
 #include "weir/checksum/crc32c.hpp"
 #include "weir/transport/event_loop.hpp"
@@ -26,65 +28,8 @@ namespace weir::app {
 namespace {
 
 constexpr std::array<std::uint32_t, 2> fragment_sizes{1000, 10'000};
-constexpr SourceId source{0x420000};
+constexpr auto source = input_source;
 constexpr std::chrono::microseconds clear_interval{200};
-
-struct InputFigures {
-    double rate = 0;  // fragments/s
-    double cpu = 0;   // of all threads that receive, s a fragment
-    double lost = 0;  // share of what was sent
-};
-
-/// Clears what is done with, in large groups, as a DFM does. `newest`: up to which event all is, looked at in the
-/// thread of the loop at each interval.
-class Clearer final : public messaging::MessageHandler {
-public:
-    Clearer(messaging::MessageSender& messages, wire::StationId readout, std::function<std::uint32_t()> newest,
-            std::chrono::microseconds interval)
-        : messages_(messages), readout_(readout), newest_(std::move(newest)), interval_(interval) {}
-
-    void on_message(const messaging::IncomingMessage&, SteadyTime) override {}
-    void on_peer(wire::StationId, messaging::PeerChange, SteadyTime) override {}
-    [[nodiscard]] std::optional<SteadyTime> step(SteadyTime now) override {
-        const auto here = newest_();
-        while (here > cleared_) {
-            clear_.events.clear();
-            while (cleared_ < here && clear_.events.size() < wire::clear_events_max)
-                clear_.events.push_back(Level1Id{++cleared_});
-            clear_.oldest = Level1Id{cleared_ + 1};
-            bytes_.clear();
-            wire::encode(clear_, bytes_);
-            if (messages_.send_reliably(readout_, wire::DataflowType::clear, ConstData(bytes_))) continue;
-            cleared_ -= static_cast<std::uint32_t>(clear_.events.size());
-            break;
-        }
-        return now + interval_;
-    }
-
-private:
-    messaging::MessageSender& messages_;
-    const wire::StationId readout_;
-    const std::function<std::uint32_t()> newest_;
-    const std::chrono::microseconds interval_;
-    std::uint32_t cleared_ = 0;
-    wire::Clear clear_;
-    std::vector<std::byte> bytes_;
-};
-
-/// The rate between two looks, and the processor time for each fragment.
-InputFigures measure_between(std::chrono::milliseconds time, const std::function<double()>& fragments,
-                             const std::function<double()>& processor) {
-    std::this_thread::sleep_for(time / 10);  // the first fragments meet cold buffers
-    const SystemClock clock;
-    const auto began = clock.now();
-    const double before = fragments(), processor_before = processor();
-    // On a machine with other work nothing at all may come in a short time.
-    for (int looks = 0; looks == 0 || (looks < 100 && fragments() <= before); ++looks)
-        std::this_thread::sleep_for(time);
-    const double count = fragments() - before, used = processor() - processor_before;
-    const auto seconds = std::chrono::duration<double>(clock.now() - began).count();
-    return {count / seconds, used / std::max(count, 1.0)};
-}
 
 Result<InputFigures> measure_readout(std::uint32_t fragment_size, std::chrono::milliseconds time) {
     readout::ReadoutStationOptions options{.feed = readout::FeedKind::network, .sources = {source}};
@@ -284,21 +229,28 @@ Result<InputFigures> measure_bare_datagrams(std::uint32_t fragment_size, std::ch
 }  // namespace
 
 Result<std::vector<BenchRow>> input_rows(const ReadoutBenchOptions& options) {
-    using Measure = Result<InputFigures> (*)(std::uint32_t, std::chrono::milliseconds);
+    using Measure = PluginInput::Measure;
     struct Case {
         std::uint32_t size;
         bool bare;
         const char* name;
         const char* ratio;  // of the one before it to this one
         Measure measure;
+        bool loses = false;
         std::vector<double> rates{}, cpu{}, lost{};
     };
     std::vector<Case> cases;
+    const auto plugins = plugin_inputs();
     for (const auto size : fragment_sizes) {
         cases.push_back({size, false, "tcp", "", measure_readout});
         cases.push_back({size, true, "bare loop", "input_rate_to_bare_loop", measure_bare});
-        cases.push_back({size, false, "udp", "", measure_datagrams});
-        cases.push_back({size, true, "bare loop of datagrams", "input_udp_rate_to_bare_loop", measure_bare_datagrams});
+        cases.push_back({size, false, "udp", "", measure_datagrams, true});
+        cases.push_back(
+            {size, true, "bare loop of datagrams", "input_udp_rate_to_bare_loop", measure_bare_datagrams, true});
+        for (const auto& plugin : plugins) {
+            cases.push_back({size, false, plugin.name, "", plugin.measure});
+            cases.push_back({size, true, plugin.bare_name, plugin.ratio, plugin.measure_bare});
+        }
     }
     for (std::size_t repetition = 0; repetition < options.repetitions; ++repetition) {
         for (auto& one : cases) {
@@ -323,7 +275,7 @@ Result<std::vector<BenchRow>> input_rows(const ReadoutBenchOptions& options) {
                         .parameters = parameters,
                         .value = spread_of(one.cpu),
                         .unit = "s/fragment"});
-        if (one.measure == measure_datagrams || one.measure == measure_bare_datagrams)
+        if (one.loses)
             rows.push_back({.name = "input_lost",
                             .peer = one.bare,
                             .parameters = parameters,

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "readout/measured_readout.hpp"
+#include "readout/measured/measured_readout.hpp"
 #include "readout/readout_asker.hpp"
 #include "weir/base/named_thread.hpp"
 

@@ -414,6 +414,16 @@ TEST_F(RunControlTest, AFilterWhoseSelectionHangsIsReplacedAfterAWhile) {
     EXPECT_THAT(reports.alarms().front().report.what, HasSubstr("ef-1 had a selection that hung for 10s"));
 }
 
+TEST_F(RunControlTest, AReadoutWhoseFrontEndHangsIsReplacedAfterAWhile) {
+    start_run();
+    station("ros-1").report.status.counters["hanging_seconds"] = 3600;
+    pass(options.hanging_after / 2);
+    EXPECT_EQ(station("ros-1").processes, 1);
+    pass(options.hanging_after / 2 + 1s);
+    EXPECT_EQ(station("ros-1").processes, 2);
+    EXPECT_THAT(reports.alarms().front().report.what, HasSubstr("ros-1 had a front-end that hung for 10s"));
+}
+
 TEST_F(RunControlTest, AFilterWhoseSelectionsComeBackLateOneAfterTheOtherIsNotReplaced) {
     start_run();
     station("ef-1").report.status.counters["hanging"] = 1;  // always one, and always another

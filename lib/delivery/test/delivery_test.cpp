@@ -315,7 +315,7 @@ TEST(Delivery, ASenderThatIsRefusedFailsWithTheReason) {
     EXPECT_EQ(sender->stats().withdrawn, 1U);
 }
 
-TEST(Delivery, ALostConnectionOfTheSameSessionThatIsHeardLateDoesNotEndTheSender) {
+TEST(Delivery, ALostConnectionOfTheSameSessionThatIsNoticedLateDoesNotEndTheSender) {
     Recorder recorder;
     recorder.start();
     auto sender = Sender::open(to_recorder(recorder)).value();

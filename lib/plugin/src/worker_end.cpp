@@ -34,17 +34,17 @@ bool send_to_station(ConstData bytes) noexcept {
     return true;
 }
 
-Heard hear_station(std::uint32_t& kind, std::vector<std::byte>& body, std::chrono::milliseconds wait) {
+Received receive_message(std::uint32_t& kind, std::vector<std::byte>& body, std::chrono::milliseconds wait) {
     pollfd ready{.fd = worker_socket, .events = POLLIN, .revents = 0};
-    if (::poll(&ready, 1, static_cast<int>(wait.count())) <= 0) return Heard::nothing;
+    if (::poll(&ready, 1, static_cast<int>(wait.count())) <= 0) return Received::nothing;
     std::byte bytes[message_head];
-    if (!receive_from_station(bytes)) return Heard::ended;
+    if (!receive_from_station(bytes)) return Received::ended;
     const auto head = read_message_head(bytes, {.kind_max = std::numeric_limits<std::uint32_t>::max(),
                                                 .size_max = std::numeric_limits<std::uint32_t>::max()});
-    if (!head) return Heard::ended;
+    if (!head) return Received::ended;
     kind = head->kind;
     body.resize(head->size);
-    return receive_from_station(body) ? Heard::message : Heard::ended;
+    return receive_from_station(body) ? Received::message : Received::ended;
 }
 
 ConstData SharedMemory::first(std::size_t size) {

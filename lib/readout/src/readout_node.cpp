@@ -20,9 +20,16 @@ void ReadoutNode::flush() {
     if (handlers_ != nullptr) handlers_->flush([this](const Answer& answer) { send(answer); });
 }
 
-void ReadoutNode::match(ConstData body) {
+void ReadoutNode::take_triggers(ConstData body) {
+    if (matching_ == nullptr && front_end_ == nullptr) return add(foreign_);
     if (!wire::decode(body, notices_)) return add(malformed_);
-    matching_->add_triggers(notices_.triggers);
+    if (matching_ != nullptr) matching_->add_triggers(notices_.triggers);
+    if (front_end_ == nullptr) return;
+    triggers_.clear();
+    for (const auto& notice : notices_.triggers)
+        triggers_.push_back(
+            {.level1_id = notice.level1_id, .type = notice.type, .time = std::chrono::nanoseconds(notice.time_ns)});
+    front_end_->read_out(triggers_);
 }
 
 void ReadoutNode::serve(wire::StationId from, ConstData body) {
@@ -55,7 +62,7 @@ void ReadoutNode::on_message(const messaging::IncomingMessage& message, SteadyTi
             store_.clear(clear_.events);
             return store_.clear_older(clear_.oldest);
         case wire::DataflowType::level2_result: return options_.results ? input_.take(message.body) : add(foreign_);
-        case wire::DataflowType::triggers: return matching_ != nullptr ? match(message.body) : add(foreign_);
+        case wire::DataflowType::triggers: return take_triggers(message.body);
         default: return add(foreign_);
     }
 }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "front_end/front_end_feed.hpp"
 #include "matching/matched_intake.hpp"
 #include "result_input.hpp"
 #include "weir/messaging/messages.hpp"
@@ -45,8 +46,9 @@ public:
     /// answers are sent by flush().
     void use(RequestHandlers* handlers) noexcept { handlers_ = handlers; }
     void flush();
-    /// Triggers of the supervisor go there; nullptr: they are foreign.
+    /// Triggers of the supervisor go to both; they are foreign where both are nullptr.
     void use_matching(MatchedIntake* matching) noexcept { matching_ = matching; }
+    void use_front_end(FrontEndFeed* front_end) noexcept { front_end_ = front_end; }
 
     void on_message(const messaging::IncomingMessage& message, SteadyTime now) override;
     void on_peer(wire::StationId, messaging::PeerChange, SteadyTime) override {}
@@ -55,7 +57,7 @@ public:
     [[nodiscard]] ReadoutNodeStats stats() const;  // any thread
 
 private:
-    void match(ConstData body);
+    void take_triggers(ConstData body);
     void serve(wire::StationId from, ConstData body);
     void send(const Answer& answer);
 
@@ -65,10 +67,12 @@ private:
     const ReadoutNodeOptions options_;
     RequestHandlers* handlers_ = nullptr;
     MatchedIntake* matching_ = nullptr;
+    FrontEndFeed* front_end_ = nullptr;
 
     wire::DataRequest request_;
     wire::Clear clear_;
     wire::Triggers notices_;
+    std::vector<Trigger> triggers_;
     AnswerMaker maker_;
     Answer answer_;
 

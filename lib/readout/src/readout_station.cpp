@@ -7,6 +7,7 @@
 
 #include "busy_notice.hpp"
 #include "datagrams/datagram_server.hpp"
+#include "front_end/front_end_feed.hpp"
 #include "intake/fragment_intake.hpp"
 #include "intake/fragment_server.hpp"
 #include "matching/matched_intake.hpp"
@@ -20,7 +21,7 @@ namespace {
 
 static_assert(workload::generated_robs_max <= wire::request_robs_max);
 
-constexpr std::array feed_kinds{"generator", "file", "network", "level2"};
+constexpr std::array feed_kinds{"generator", "file", "network", "level2", "front_end"};
 
 constexpr std::chrono::milliseconds unmatched_wait{2000};  // for their recorder's last answers
 
@@ -49,7 +50,8 @@ const char* name(FeedKind kind) noexcept { return feed_kinds[static_cast<std::si
 
 std::optional<FeedKind> parse_feed_kind(std::string_view text) noexcept {
     const auto found = std::ranges::find(feed_kinds, text);
-    if (found == feed_kinds.end()) return std::nullopt;
+    if (found == feed_kinds.end() || text == name(FeedKind::front_end))
+        return std::nullopt;  // which has no name but its file's
     return static_cast<FeedKind>(found - feed_kinds.begin());
 }
 
@@ -95,6 +97,8 @@ struct ReadoutStation::Run {
     std::optional<EventFeed> feed{};
     std::optional<RequestHandlers> handlers{};
     NamedThread feeder{};
+    std::optional<FragmentDelivery> delivery{};
+    std::unique_ptr<FrontEndFeed> front_end{};
 
     Run(const RobStoreOptions& store_options, FragmentIntakeOptions intake_options,
         std::function<void(const Level1Mismatch&)> mismatched, messaging::MessageSender& messages,
@@ -125,6 +129,7 @@ ReadoutStation::~ReadoutStation() {
 
 Result<> ReadoutStation::make_feed() {
     maker_.reset();
+    front_end_.reset();
     switch (options_.feed) {
         case FeedKind::generator: {
             auto generator = options_.generator;
@@ -160,6 +165,16 @@ Result<> ReadoutStation::make_feed() {
             sources_ = options_.sources;
             return {};
         case FeedKind::level2: sources_ = {level2_result_source}; return {};
+        case FeedKind::front_end: {
+            if (options_.sources.empty())
+                return fail(Errc::usage,
+                            "a front-end needs the sources that it reads out: sources = [\"0x420000\", ...]");
+            auto spec = options_.front_end;
+            spec.clock = &clock_;
+            front_end_ = std::make_unique<FrontEndPlugin>(WEIR_TRY(FrontEndPlugin::open(spec)));
+            sources_ = options_.sources;
+            return {};
+        }
     }
     sources_ = maker_->sources();
     const memory::BufferPool pool(options_.store.bytes_max);
@@ -210,6 +225,10 @@ Result<> ReadoutStation::configure() {
     return {};
 }
 
+bool ReadoutStation::from_outside() const noexcept {
+    return options_.feed == FeedKind::network || options_.feed == FeedKind::front_end;
+}
+
 Peer ReadoutStation::self() const {
     return {.name = options_.name,
             .kind = StationKind::readout,
@@ -218,8 +237,8 @@ Peer ReadoutStation::self() const {
             .events = {},
             .sources = sources_,
             .tcp = options_.link == messaging::LinkKind::tcp,
-            .busy = options_.feed == FeedKind::network,
-            .triggers = options_.matching.has_value()};
+            .busy = from_outside(),
+            .triggers = options_.matching.has_value() || (front_end_ && front_end_->reads_out)};
 }
 
 Result<> ReadoutStation::connect(const std::vector<Peer>& peers) {
@@ -291,7 +310,17 @@ Result<> ReadoutStation::begin(RunNumber number, bool again) {
             });
         run->node.use(&*run->handlers);
     }
-    if (options_.feed == FeedKind::network)
+    if (front_end_) {
+        run->delivery.emplace(run->intake, run->store, report_, options_.front_end.file, clock_);
+        run->front_end = make_front_end_feed(*front_end_, number, sources_, *run->delivery);
+        if (const auto begun = run->front_end->begin(); !begun) {
+            run->front_end->stop(std::chrono::seconds(1));
+            return fail(begun.error().code,
+                        fmt::format("the front-end {}: {}", options_.front_end.file, begun.error().context));
+        }
+        if (front_end_->reads_out) run->node.use_front_end(run->front_end.get());
+    }
+    if (from_outside())
         run->busy.emplace(run->store, loop_->endpoint(), BusyMarks{options_.busy_high, options_.busy_low}, supervisor_);
     {
         const std::scoped_lock lock(status_mutex_);
@@ -308,6 +337,7 @@ Result<> ReadoutStation::begin(RunNumber number, bool again) {
 }
 
 Result<> ReadoutStation::stop(std::chrono::milliseconds deadline) {  // every wait below ends by itself
+    if (run_ && run_->front_end) run_->front_end->stop(deadline / 2);
     if (server_) server_->end_run();
     if (datagrams_) datagrams_->end_run();
     loop_->end_run([&] {
@@ -324,6 +354,7 @@ Result<> ReadoutStation::stop(std::chrono::milliseconds deadline) {  // every wa
     if (run.feeder.joinable()) run.feeder.join();
     if (run.handlers) run.handlers->stop();
     run.node.use(nullptr);
+    run.node.use_front_end(nullptr);
     const auto counts = run.store.ledger().counts();
     const auto held = run.store.count_robs();
     if (counts.in_hand != held)
@@ -352,11 +383,26 @@ Result<> ReadoutStation::unconfigure() {
     }
     logic_.reset();
     maker_.reset();
+    front_end_.reset();
     sources_.clear();
     return {};
 }
 
 namespace {
+
+void add_front_end(const FrontEndStats& stats, service::StationStatus& status) {
+    const auto add = [&](const char* what, std::uint64_t value) { status.counters[what] = static_cast<double>(value); };
+    add("front_end_fragments", stats.delivery.fragments);
+    add("front_end_refused", stats.delivery.refused);
+    add("front_end_triggers", stats.triggers);
+    add("front_end_triggers_lost", stats.delivery.triggers_lost);
+    add("front_end_threw", stats.threw);
+    add("front_end_hung", stats.hung);
+    add("front_end_crashed", stats.crashed);
+    add("front_end_restarts", stats.restarts);
+    status.counters["front_end_busy_seconds"] = std::chrono::duration<double>(stats.delivery.busy).count();
+    status.counters["hanging_seconds"] = std::chrono::duration<double>(stats.hanging).count();
+}
 
 void add_input(const FragmentServer& server, service::StationStatus& status) {
     const auto stats = server.stats();
@@ -455,7 +501,7 @@ service::StationStatus ReadoutStation::status() const {
     const auto add = [&](const char* what, std::uint64_t value) { status.counters[what] = static_cast<double>(value); };
     const auto node = run->node.stats();
     if (run->feed) status.sources = run->feed->sources();
-    if (options_.feed == FeedKind::network) {
+    if (from_outside()) {
         for (const auto& source : run->intake.counts()) status.sources.push_back(status_of(source, clock_));
     }
     if (datagrams) add_datagrams(*datagrams, status);
@@ -492,6 +538,7 @@ service::StationStatus ReadoutStation::status() const {
         add("requests_given_up", handlers.discarded);
         add("requests_queued", run->handlers->waiting_requests());
     }
+    if (run->front_end) add_front_end(run->front_end->stats(), status);
     if (open_loop) {
         const auto loop = open_loop->stats();
         add("kernel_drops", loop.kernel_drops);

@@ -149,6 +149,45 @@ TEST_F(Node, WhatItDoesNotTakeIsCountedByKind) {
     EXPECT_TRUE(asker.heads.empty());
 }
 
+/// Keeps the triggers that it is to read out.
+class TriggersKept final : public FrontEndFeed {
+public:
+    Result<> begin() override { return {}; }
+    void read_out(std::span<const Trigger> triggers) override {
+        kept.insert(kept.end(), triggers.begin(), triggers.end());
+    }
+    void stop(std::chrono::milliseconds) override {}
+    FrontEndStats stats() const override { return {}; }
+    std::vector<Trigger> kept;
+};
+
+TEST_F(Node, TriggersGoToTheFrontEndAndToTheMatchingAndAreForeignWhereThereIsNeither) {
+    const wire::Triggers triggers{{{.level1_id = Level1Id{7}, .type = 3, .time_ns = 1000},
+                                   {.level1_id = Level1Id{8}, .type = 4, .time_ns = 1000}}};
+    send(wire::DataflowType::triggers, triggers, true);
+    EXPECT_EQ(node->stats().messages_foreign, 1U);
+    TriggersKept front_end;
+    FragmentIntake intake(store, {}, {});
+    const SystemClock clock;
+    MatchedIntake matched(intake, {}, {}, clock);
+    node->use_front_end(&front_end);
+    node->use_matching(&matched);
+    send(wire::DataflowType::triggers, triggers, true);
+    const std::vector<std::byte> rubbish(7, std::byte{0xff});
+    net.endpoint(asker_id).send(readout_id, wire::DataflowType::triggers, ConstData(rubbish));
+    net.run_for(20ms);
+    node->use_front_end(nullptr);
+    node->use_matching(nullptr);
+    matched.end_run();                            // it looks at what came
+    EXPECT_EQ(matched.triggers_unordered(), 1U);  // two at the same time
+    ASSERT_EQ(front_end.kept.size(), 2U);
+    EXPECT_EQ(front_end.kept[1].level1_id, Level1Id{8});
+    EXPECT_EQ(front_end.kept[1].type, 4U);
+    EXPECT_EQ(front_end.kept[1].time, 1us);
+    EXPECT_EQ(node->stats().messages_foreign, 1U);
+    EXPECT_EQ(node->stats().messages_malformed, 1U);
+}
+
 TEST_F(Node, OfARestartedProcessTheStoreFindsItsPlaceByTheNextClear) {
     net.restart(readout_id);
     store.reset(Level1Id{1});

@@ -19,8 +19,10 @@ void RunSettings::declare(service::Settings& settings) {
              "the same for the supervisor and the DFM, whose end costs the run")
         .at_least(1s);
     settings
-        .add("run", "hanging_after", o.hanging_after,
-             "a filter or unit with a selection that has hung for so long is killed and started again")
+        .add(
+            "run", "hanging_after", o.hanging_after,
+            "a filter or unit with a selection, or a readout with a front-end, that has hung for so long is killed and "
+            "started again")
         .at_least(1s);
     settings.add("run", "launch_deadline", o.launch_deadline, "for a station's process to be there").at_least(100ms);
     settings.add("run", "configure_deadline", o.configure_deadline, "for a station to take its configuration")

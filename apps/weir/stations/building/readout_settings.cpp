@@ -12,15 +12,17 @@ void ReadoutSettings::declare(service::Settings& settings, const std::string& se
     auto& o = options_;
     settings
         .add(section, "source", source_,
-             "what fills it: made ROBs; those of a raw file, again and again; fragments from "
-             "programs outside; what the second level found (a pseudo-ROS)")
-        .one_of({"generator", "file", "network", "level2"});
+             "what fills it: generator, made ROBs; file, those of a raw file, again and again; network, fragments from "
+             "programs outside; level2, what the second level found (a pseudo-ROS); or a front-end: NAME.so (C++) or "
+             "NAME.py (Python)")
+        .each(check_readout_source);
     settings.add(section, "file", file_, "source = \"file\": the raw file; empty: the one that --source names");
     settings
         .add(section, "part", part_, "source = \"file\": which share of the file's sources, 2/6 for the second of six")
         .each(check_part);
     settings
-        .add(section, "sources", sources_, "its sources, [\"0x420000\", ...]; needed when they come from the network")
+        .add(section, "sources", sources_,
+             "its sources, [\"0x420000\", ...]; needed when they come from the network or a front-end")
         .each(check_source);
     settings.add(section, "robs", o.generator.robs, "source = \"generator\": sources, counted from first_source on")
         .at_least(1)
@@ -30,6 +32,22 @@ void ReadoutSettings::declare(service::Settings& settings, const std::string& se
     settings.add(section, "rob_size", o.generator.rob_size, "source = \"generator\": of each ROB")
         .at_most(Bytes{16ULL << 20});
     settings.add(section, "seed", o.generator.seed, "source = \"generator\": the same seed, the same words");
+    settings
+        .add(section, "runs_in", runs_in_,
+             "of a front-end NAME.so: thread, of the readout, or process, of its own, in which it may crash or hang; "
+             "Python runs in a process")
+        .one_of({"thread", "process"});
+    settings
+        .add(section, "time_limit", o.front_end.time_limit, "for one call of a front-end; one that takes longer hangs")
+        .at_least(std::chrono::milliseconds(1));
+    settings.add(section, "start_limit", o.front_end.start_limit, "for a front-end to be loaded, and for its begin_run")
+        .at_least(std::chrono::milliseconds(10));
+    settings
+        .add(section, "poll_interval", o.front_end.poll_interval,
+             "of a front-end: the pause after a poll that sent nothing")
+        .at_least(std::chrono::microseconds(1))
+        .at_most(std::chrono::seconds(1));
+    settings.add(section, "python", python_, "the Python that runs a front-end NAME.py");
     settings.add(section, "latency", latency_,
                  "simulation: data come so long after they were asked for; 0s: on their own");
     settings.add(section, "events_max", o.store.events_max, "events held at once").at_least(1).at_most(1 << 22);
@@ -60,8 +78,8 @@ void ReadoutSettings::declare(service::Settings& settings, const std::string& se
                  "what is here is answered by the thread that receives, without a handler");
     settings
         .add(section, "busy_high", busy_high_,
-             "source = \"network\": above so many percent of its buffers the readout is busy, and the supervisor holds "
-             "triggers by the clock")
+             "source = \"network\" or a front-end: above so many percent of its buffers the readout is busy, and the "
+             "supervisor holds triggers by the clock")
         .at_least(1)
         .at_most(100);
     settings.add(section, "busy_low", busy_low_, "and below so many it is not busy again").at_least(1).at_most(100);
@@ -81,7 +99,10 @@ Result<readout::ReadoutStationOptions> ReadoutSettings::options(const StationPla
     auto o = options_;
     o.name = place.name;
     o.id = place.id;
-    o.feed = *readout::parse_feed_kind(source_);
+    o.feed = readout::parse_feed_kind(source_).value_or(readout::FeedKind::front_end);
+    o.front_end.file = source_;
+    o.front_end.runs = runs_in_ == "process" ? readout::FrontEndRuns::process : readout::FrontEndRuns::thread;
+    o.front_end.python = python_;
     o.format = place.partition.format();
     o.rules = place.partition.rules();
     for (const auto& text : sources_) {
@@ -100,6 +121,10 @@ Result<readout::ReadoutStationOptions> ReadoutSettings::options(const StationPla
         return fail(Errc::usage, "a readout replays one file; name one --source");
     if (o.feed == readout::FeedKind::network && o.sources.empty())
         return fail(Errc::usage, "source = \"network\" needs to know what may come: sources = [\"0x420000\", ...]");
+    if (o.feed == readout::FeedKind::front_end && o.sources.empty())
+        return fail(Errc::usage, fmt::format("source = \"{}\" needs the sources that it reads out: sources = "
+                                             "[\"0x420000\", ...]",
+                                             source_));
     if (latency_.count() > 0) o.latency = latency_;
     const auto port = WEIR_TRY(input_.port());
     if (port) o.input = readout::FragmentInput{.listen = port->listen, .name = place.name, .tls = port->tls};

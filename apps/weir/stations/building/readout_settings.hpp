@@ -33,6 +33,8 @@ private:
     std::vector<std::string> sources_;
     std::string first_source_ = "0x420000";
     std::chrono::nanoseconds latency_{0};
+    std::string runs_in_ = "thread";
+    std::string python_ = "/usr/bin/python3";
     std::string strategy_ = "park";
     std::uint32_t busy_high_ = 50, busy_low_ = 25;  // percent
     InputSettings input_;

@@ -5,6 +5,8 @@
 
 #include "stations/frame/partition_settings.hpp"
 #include "weir/base/stream_tag.hpp"
+#include "weir/readout/front_end_spec.hpp"
+#include "weir/readout/readout_station.hpp"
 #include "weir/selection/selector.hpp"
 #include "weir/transport/address.hpp"
 #include "weir/workload/fragment_replay.hpp"
@@ -36,6 +38,16 @@ Result<> check_part(const std::string& text) {
 Result<> check_stream(const std::string& text) {
     WEIR_TRY(parse_stream_key(text));
     return {};
+}
+
+Result<> check_readout_source(const std::string& text) {
+    if (readout::parse_feed_kind(text)) return {};
+    if (!text.ends_with(".so") && !text.ends_with(".py"))
+        return fail(Errc::usage,
+                    fmt::format("\"{}\" fills no readout: give generator, file, network, level2, or a front-end "
+                                "NAME.so or NAME.py",
+                                text));
+    return readout::FrontEndSpec::check(text);
 }
 
 Result<> check_selection(const std::string& text) { return selection::Selection::check(text); }

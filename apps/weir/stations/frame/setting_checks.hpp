@@ -19,6 +19,8 @@ namespace weir::app {
 [[nodiscard]] Result<> check_part(const std::string& text);
 /// "physics_Main".
 [[nodiscard]] Result<> check_stream(const std::string& text);
+/// What fills a readout: a name, or a front-end: a file that is there. Loads nothing.
+[[nodiscard]] Result<> check_readout_source(const std::string& text);
 /// A selection that is built in, or a file that is there. Loads nothing.
 [[nodiscard]] Result<> check_selection(const std::string& text);
 

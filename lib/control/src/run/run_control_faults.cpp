@@ -198,7 +198,8 @@ void RunControl::State::start_again(StationControl& station) {
     for (const auto& step : steps_of_replacement(options_, run)) station.add(step);
 }
 
-/// A selection that does not come back keeps its thread, and its event, for ever: another process gets the event.
+/// A selection or front-end that does not come back keeps its thread, and its events, for ever: another process gets
+/// them.
 void RunControl::State::replace_what_hangs() {
     if (state != PartitionState::running && state != PartitionState::paused && !draining()) return;
     for (const auto& station : stations_) {
@@ -207,9 +208,10 @@ void RunControl::State::replace_what_hangs() {
             replacing_.contains(station->entry().name))
             continue;
         station->kill();
+        const auto* what = station->entry().kind == StationKind::readout ? "front-end" : "selection";
         trouble_of(*station,
                    {true, false,
-                    fmt::format("had a selection that hung for {} and was killed", to_string(options_.hanging_after))});
+                    fmt::format("had a {} that hung for {} and was killed", what, to_string(options_.hanging_after))});
     }
 }
 

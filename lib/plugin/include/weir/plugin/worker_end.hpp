@@ -24,9 +24,10 @@ void die_with_the_station() noexcept;
 /// Waits until the station has taken all. False: the station has ended.
 [[nodiscard]] bool send_to_station(ConstData bytes) noexcept;
 
-enum class Heard { message, nothing, ended };
+enum class Received { message, nothing, ended };
 /// Of any size: the station is trusted. Waits as long for the beginning of a message.
-[[nodiscard]] Heard hear_station(std::uint32_t& kind, std::vector<std::byte>& body, std::chrono::milliseconds wait);
+[[nodiscard]] Received receive_message(std::uint32_t& kind, std::vector<std::byte>& body,
+                                       std::chrono::milliseconds wait);
 
 /// The shared memory, as far as the station has made it. It may grow while a plug-in looks at it.
 class SharedMemory {

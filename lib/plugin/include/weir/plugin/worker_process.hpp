@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One process that runs a plug-in: started, given messages (worker_message.hpp) and, where wanted, shared memory;
-// listened to for a limited time; killed when it does not answer. It may damage its own memory only.
+// One process that runs a plug-in: started, sent messages (worker_message.hpp) and, where wanted, given shared memory;
+// its answer is waited for up to a limit, and without one it is killed. It may damage its own memory only.
 #pragma once
 
 #include <sys/types.h>

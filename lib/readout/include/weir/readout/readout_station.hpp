@@ -13,6 +13,7 @@
 #include "weir/messaging/station_loop.hpp"
 #include "weir/readout/event_feed.hpp"
 #include "weir/readout/fragment_input.hpp"
+#include "weir/readout/front_end_spec.hpp"
 #include "weir/readout/request_handlers.hpp"
 #include "weir/readout/time_matching.hpp"
 #include "weir/service/station.hpp"
@@ -21,7 +22,7 @@
 
 namespace weir::readout {
 
-enum class FeedKind : std::uint8_t { generator, file, network, level2 };
+enum class FeedKind : std::uint8_t { generator, file, network, level2, front_end };
 [[nodiscard]] const char* name(FeedKind kind) noexcept;
 [[nodiscard]] std::optional<FeedKind> parse_feed_kind(std::string_view text) noexcept;
 
@@ -32,15 +33,16 @@ struct ReadoutStationOptions {
     event::Format format = event::Format::event_5_0;
     event::RodRules rules{};
     std::vector<SourceId>
-        sources{};  // network: what may come; generator: instead of counted ones; file: instead of a part
+        sources{};  // network, front_end: what may come; generator: instead of counted ones; file: instead of a part
     workload::FragmentGeneratorOptions generator{};
     workload::FragmentReplayOptions replay{};
     std::optional<std::chrono::nanoseconds> latency{};  // of the data after they were asked for: a simulation
     std::optional<FragmentInput> input{};               // network: by TCP
     std::optional<DatagramInputOptions> datagrams{};    // network: by UDP
     double busy_high = 0.5,
-           busy_low = 0.25;                  // network: shares of the buffers above and below which it is busy, and not
+           busy_low = 0.25;  // network, front_end: shares of the buffers above and below which it is busy, and not
     std::optional<TimeMatching> matching{};  // network: of fragments that bring a time and no level-1 id
+    FrontEndSpec front_end{};
     Level1Id first{1};
     RobStoreOptions store{};           // without its sources and first
     RequestHandlerOptions handlers{};  // handlers 0: none; what is not here is answered "not yet" at once
@@ -52,6 +54,7 @@ struct ReadoutStationOptions {
 
 class DatagramServer;
 class FragmentServer;
+struct FrontEndPlugin;
 struct Level1Mismatch;
 
 class ReadoutStation final : public service::Station {
@@ -79,6 +82,7 @@ private:
     [[nodiscard]] Result<> begin(RunNumber number, bool again);
 
     [[nodiscard]] Result<> make_feed();
+    [[nodiscard]] bool from_outside() const noexcept;  // its fragments come when they come
     void mismatched(const Level1Mismatch& mismatch);
 
     const ReadoutStationOptions options_;
@@ -90,6 +94,7 @@ private:
     std::optional<wire::StationId> supervisor_;
     std::optional<SourceId> first_;  // that its events begin with
     std::unique_ptr<workload::FragmentMaker> maker_;
+    std::unique_ptr<const FrontEndPlugin> front_end_;
     std::shared_ptr<FragmentServer> server_;        // shared with a status() that is under way
     std::shared_ptr<DatagramServer> datagrams_;     // likewise
     std::shared_ptr<messaging::StationLoop> loop_;  // shared with a status() that is under way

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "readout/measured_readout.hpp"
+#include "readout/measured/measured_readout.hpp"
 
 #include <fmt/format.h>
 

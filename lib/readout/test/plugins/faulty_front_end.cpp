@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// A front-end with every fault that authors make: the run number selects one. faulty_front_end.py is the same in
+// Python.
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "weir/readout/front_end.hpp"
+
+namespace {
+
+using namespace weir;
+using namespace std::chrono_literals;
+
+enum Fault : std::uint32_t {
+    none,
+    begin_throws,
+    begin_hangs,
+    read_out_throws,
+    read_out_hangs,
+    crashes,
+    exits,
+    sends_garbage,
+    wrong_fragments,
+    end_throws,
+    end_hangs,
+    runs_freely,
+    poll_throws,
+    begin_crashes,
+};
+
+class Faulty final : public readout::FrontEnd {
+public:
+    void begin_run(RunNumber run, std::span<const SourceId> sources) override {
+        fault_ = static_cast<Fault>(number(run) % 100);
+        sources_.assign(sources.begin(), sources.end());
+        if (fault_ == begin_throws) throw std::runtime_error("the crate is off");
+        if (fault_ == begin_hangs) {
+            if (const char* mark = std::getenv("WEIR_FAULTY_MARK")) std::ofstream(mark).put('x');
+            std::this_thread::sleep_for(1000s);
+        }
+        if (fault_ == begin_crashes) std::abort();
+    }
+    void read_out(const readout::Trigger& trigger, readout::FragmentSink& out) override {
+        const auto id = number(trigger.level1_id);
+        if (id % 10 == 5) {
+            if (fault_ == read_out_throws) throw std::runtime_error("no data in the module");
+            if (fault_ == read_out_hangs) std::this_thread::sleep_for(1000s);
+            if (fault_ == crashes) std::abort();
+            if (fault_ == exits) std::_Exit(3);
+            if (fault_ == sends_garbage) [[maybe_unused]]
+                const auto sent = ::write(3, "this is no message at all", 25);
+            if (fault_ == wrong_fragments) send_wrong(id, out);
+        }
+        for (const auto source : sources_) send(source, id, out, false);
+    }
+    void poll(readout::FragmentSink& out) override {
+        if (fault_ == poll_throws && polled_++ % 2 == 0) throw std::runtime_error("the bus does not answer");
+        if (fault_ == runs_freely || fault_ == poll_throws)
+            for (int i = 0; i < 10; ++i, ++next_)
+                for (const auto source : sources_) send(source, next_, out, true);
+    }
+    void end_run(readout::FragmentSink& out) override {
+        if (fault_ == end_throws) throw std::runtime_error("the crate is off");
+        if (fault_ == end_hangs) std::this_thread::sleep_for(1000s);
+        if (fault_ == none && !sources_.empty())
+            send(sources_.front(), 1'000'000, out, true);  // far too late, or early
+    }
+
+private:
+    /// Bytes of the id: id % 100 of them, each the id and its place.
+    void send(SourceId source, std::uint32_t id, readout::FragmentSink& out, bool with_id) {
+        payload_.clear();
+        for (std::uint32_t i = 0; i < id % 100; ++i) payload_.push_back(static_cast<std::byte>(id + i));
+        wire::InputFragment fragment{.source = source, .status_words = {id}, .payload = payload_};
+        if (with_id) fragment.level1_id = Level1Id{id};
+        out.send(fragment);
+    }
+    void send_wrong(std::uint32_t id, readout::FragmentSink& out) {
+        out.send({.source = SourceId{0x99}, .level1_id = Level1Id{id}});
+        out.send({.source = sources_.front(), .level1_id = Level1Id{id - 1}});            // again
+        out.send({.source = sources_.front(), .level1_id = Level1Id{id + 100'000'000}});  // the counter jumped
+        const std::vector<std::byte> large(40U << 20);
+        out.send({.source = sources_.front(), .level1_id = Level1Id{id}, .payload = large});
+        out.send({.source = sources_.front(), .level1_id = Level1Id{id}, .kind = wire::PayloadKind::rod});
+    }
+
+    Fault fault_{};
+    std::vector<SourceId> sources_;
+    std::vector<std::byte> payload_;
+    std::uint32_t next_ = 1;
+    int polled_ = 0;
+};
+
+}  // namespace
+
+WEIR_FRONT_END(Faulty)

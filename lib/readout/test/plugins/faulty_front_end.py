@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A front-end with every fault that authors make: the run number selects one. As faulty_front_end.cpp."""
+import os
+import time
+
+(NONE, BEGIN_THROWS, BEGIN_HANGS, READ_OUT_THROWS, READ_OUT_HANGS, CRASHES, EXITS, SENDS_GARBAGE, WRONG_FRAGMENTS, END_THROWS,
+ END_HANGS, RUNS_FREELY, POLL_THROWS, BEGIN_CRASHES) = range(14)
+
+
+def begin_run(run, the_sources):
+    global fault, sources, following, polled
+    fault, sources, following, polled = run % 100, the_sources, 1, 0
+    if fault == BEGIN_THROWS:
+        raise RuntimeError("the crate is off")
+    if fault == BEGIN_HANGS:
+        open(os.environ["WEIR_FAULTY_MARK"], "w").close()
+        time.sleep(1000)
+    if fault == BEGIN_CRASHES:
+        os.abort()
+
+
+def read_out(trigger, out):
+    event = trigger.level1_id
+    if event % 10 == 5:
+        if fault == READ_OUT_THROWS:
+            raise RuntimeError("no data in the module")
+        if fault == READ_OUT_HANGS:
+            time.sleep(1000)
+        if fault == CRASHES:
+            os.abort()
+        if fault == EXITS:
+            os._exit(3)
+        if fault == SENDS_GARBAGE:
+            os.write(3, b"this is no message at all")
+        if fault == WRONG_FRAGMENTS:
+            send_wrong(event, out)
+    for source in sources:
+        send(source, event, out)
+
+
+def poll(out):
+    global following, polled
+    polled += 1
+    if fault == POLL_THROWS and polled % 2 == 1:
+        raise RuntimeError("the bus does not answer")
+    if fault in (RUNS_FREELY, POLL_THROWS):
+        for _ in range(10):
+            for source in sources:
+                send(source, following, out, following)
+            following += 1
+
+
+def end_run(out):
+    if fault == END_THROWS:
+        raise RuntimeError("the crate is off")
+    if fault == END_HANGS:
+        time.sleep(1000)
+    if fault == NONE:
+        send(sources[0], 1_000_000, out, 1_000_000)  # far too late, or early
+
+
+def send(source, event, out, level1_id=None):
+    """Bytes of the id: id % 100 of them, each the id and its place."""
+    out.send(source, bytes((event + i) & 0xff for i in range(event % 100)), level1_id=level1_id, status=[event])
+
+
+def send_wrong(event, out):
+    out.send(0x99, b"", level1_id=event)
+    out.send(sources[0], b"", level1_id=event - 1)            # again
+    out.send(sources[0], b"", level1_id=event + 100_000_000)  # the counter jumped
+    out.send(sources[0], bytes(40 << 20), level1_id=event)
+    out.send(sources[0], b"", level1_id=event, kind="rod")
