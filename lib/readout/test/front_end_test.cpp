@@ -41,7 +41,7 @@ enum Fault : std::uint32_t {
 
 enum class Where { thread, process, python };
 
-constexpr auto generous = 120s;  // far more than anything here takes, on a machine with other work too
+constexpr auto generous = 100s;  // far more than anything here takes, on a machine with other work too
 
 FrontEndSpec spec_of(Where where) {
     FrontEndSpec spec;

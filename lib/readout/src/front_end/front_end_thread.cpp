@@ -72,7 +72,9 @@ struct Shared {
 
 private:
     void go_on() {
-        if (!abandoned) since.store(plugin.spec.clock->now().time_since_epoch().count(), std::memory_order_release);
+        if (abandoned) return;
+        const std::int64_t now = plugin.spec.clock->now().time_since_epoch().count();
+        since.store(std::max<std::int64_t>(now, 1), std::memory_order_release);  // a clock may begin at 0
     }
 };
 
