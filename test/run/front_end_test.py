@@ -11,14 +11,15 @@ import subprocess
 
 import weir_program
 from recorder_files import EVENT, ROB, ROD, ROS, SUB_DETECTOR, RawFile, expect, listed
-from run_test import EVENT_NUMBER, ROB_LOST, RunTest
-from weir_process import Process, wait_until
+from run_test import EVENT_NUMBER, ROB_LOST, Partition, RunTest
+from weir_process import wait_until
 from weir_program import run
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 GUIDE = (SOURCE / "docs" / "front-ends.md").read_text()
 COMPILE = re.search(r"^    (g\+\+ .*lib/readout/include.*)$", GUIDE, re.MULTILINE).group(1)  # from weir's source folder
 EXAMPLES = SOURCE / "examples" / "front_end"
+ROB_MASKED = 0x80000000                 # a bit of the first status word: nothing waited for this ROB
 
 
 def example(name):
@@ -26,7 +27,7 @@ def example(name):
 
 
 def payloads_of(event):
-    """(level-1 id, {source: payload, or None where the ROB is an empty one}) of an event of format 3.0."""
+    """(level-1 id, {source: payload, or None where the ROB is an empty one: lost or masked}) of an event of format 3.0."""
     word = lambda at: struct.unpack_from("<I", event, at)[0]
     expect(word(0) == EVENT and 4 * word(4) == len(event), "not an event")
     found, level1, pending = {}, set(), [(4 * word(8), len(event))]
@@ -37,7 +38,7 @@ def payloads_of(event):
             expect(marker in (SUB_DETECTOR, ROS, ROB) and header <= size <= end - at, f"fragment {marker:#x} at {at}")
             if marker != ROB:
                 pending.append((at + header, at + size))
-            elif word(at + 24) & ROB_LOST:
+            elif word(at + 24) & (ROB_LOST | ROB_MASKED):
                 found[word(at + 16)] = None
             else:
                 rod, trailer = at + header, at + size - 12
@@ -72,30 +73,19 @@ class FrontEnds(RunTest):
         self.assertEqual(built.returncode, 0, built.stderr)
         return library
 
-    def run_crates(self, readouts, events, triggers="periodic:1kHz", more="", code=0, until=None):
-        """`until`: the run goes on until this is true of the station crate-1, and is stopped then; however long that takes here."""
-        file, self.directory = self.folder / "p.toml", self.folder / "D"
+    def partition(self, readouts, triggers, more=""):
+        file = self.folder / "p.toml"
         sections = "".join(f'[readout.{name}]\n' + "".join(f"{key} = {value}\n" for key, value in keys.items())
                            for name, keys in readouts.items())
         file.write_text('[data]\nformat = "event-3.0"\n' + sections + f'[supervise.l2sv]\nsource = "{triggers}"\n'
                         + re.sub("^ +", "", self.TAIL, flags=re.MULTILINE) + more)
-        environment = dict(os.environ, ADC_CRATE_RECORD=str(self.folder))
-        if until is None:
-            ended = run("run", file, "--events", events, "--dir", self.directory, "--json", timeout=300, env=environment)
-        else:
-            process = Process(self.folder, "run", file, "--events", 0, "--dir", self.directory, "--json", env=environment)
-            self.addCleanup(process.__exit__)
+        return file
 
-            def look():
-                expect(process.running(), f"weir run has ended: {process.err}")
-                status = run("run", "status", "--dir", self.directory, "--json")
-                crate = status.code == 0 and next((one for one in status.json["stations"] if one["name"] == "crate-1"), None)
-                return crate and until(crate)
-            wait_until(look, "what the run is for", 300)
-            run("run", "stop", "--dir", self.directory, timeout=300)
-            ended = process.wait(300)
-        if code is not None:
-            self.assertEnds(ended, code)
+    def run_crates(self, readouts, events, triggers="periodic:1kHz", more="", code=0):
+        file, self.directory = self.partition(readouts, triggers, more), self.folder / "D"
+        ended = run("run", file, "--events", events, "--dir", self.directory, "--json", timeout=300,
+                    env=dict(os.environ, ADC_CRATE_RECORD=str(self.folder)))
+        self.assertEnds(ended, code)
         self.assertBalances(ended.json)
         return ended
 
@@ -158,20 +148,51 @@ class Examples(FrontEnds):
 
 
 class Faults(FrontEnds):
-    def beside_a_good_one(self, keys, events, triggers, code, limits="", until=None):
-        """What was recorded of crate-1, {level-1 id: payload or None}; of crate-2, the guide's in Python, everything is there."""
+    def crates(self, keys):
+        """crate-1, and beside it the guide's in Python."""
         file = self.folder / "front_end.py"
         file.write_text(example("front_end.py"))
-        ended = self.run_crates({"crate-1": {"sources": '["0x420000"]', **keys},
-                                 "crate-2": {"source": f'"{file}"', "sources": '["0x430000"]'}}, events, triggers, limits, code, until)
+        return {"crate-1": {"sources": '["0x420000"]', **keys}, "crate-2": {"source": f'"{file}"', "sources": '["0x430000"]'}}
+
+    def recorded_of_both(self):
+        """What was recorded of crate-1, {level-1 id: payload or None}; of crate-2 everything is there."""
         found = self.recorded()
-        self.assertEqual(sorted(found), list(range(1, (events or len(found)) + 1)))
+        self.assertEqual(sorted(found), list(range(1, len(found) + 1)))
         for number, payloads in found.items():
             self.assertEqual(struct.unpack("<2I", payloads[0x430000])[1], number)
         mine = {number: payloads[0x420000] for number, payloads in found.items()}
         for number, payload in mine.items():
             self.assertTrue(payload is None or struct.unpack("<I", payload) == (number,), (number, payload))
+        return mine
+
+    def beside_a_good_one(self, keys, events, triggers, code, limits=""):
+        ended = self.run_crates(self.crates(keys), events, triggers, limits, code)
+        mine = self.recorded_of_both()
+        self.assertEqual(len(mine), events)
         return ended, mine
+
+    def beside_a_good_one_until(self, condition, what, keys, code, more=""):
+        """The run is stopped when `condition` is true, of crate-1 as a station and of its source, and the events that waited
+        for fragments that do not come are built: a stop would give up some of those."""
+        file = self.partition(self.crates(keys), "periodic:100Hz", more)
+        with Partition(self.folder, file, source=None) as run_control:
+            def look():
+                state = run_control.get()
+                station = next(s for s in state["stations"] if s["name"] == "crate-1")
+                source = next((s for s in state["sources"] if s["source"] == "0x420000"), None)
+                waiting = state["events"]["accepted"] - state["events"]["built"]
+                return state if source is not None and condition(station, source) and waiting < 50 else None
+            state = wait_until(look, what)
+            run("run", "stop", "--dir", run_control.directory)
+            ended = self.assertEnds(run_control.wait(), code)
+            self.directory = run_control.directory
+        self.assertBalances(ended.json)
+        return ended, self.recorded_of_both(), state
+
+    def assertNamedAsMissing(self, ended):
+        """A bad run, for the source that failed and for no other."""
+        self.assertTrue(any("0x420000" in problem for problem in ended.json["problems"]), ended.json["problems"])
+        self.assertFalse(any("0x430000" in problem for problem in ended.json["problems"]), ended.json["problems"])
 
     def assertAlarm(self, ended, what, why):
         self.assertTrue(any(what in alarm and why in alarm for alarm in ended.json["alarms"]), ended.json["alarms"])
@@ -201,27 +222,21 @@ class Faults(FrontEnds):
             self.assertEqual(sorted(number for number, payload in mine.items() if payload is None), list(range(5, 200, 10)))
             self.assertAlarm(ended, "front-end threw", "in read_out: ")
             self.assertAlarm(ended, "front-end threw", "no data in module 7")
-            self.assertTrue(any("0x420000" in problem for problem in ended.json["problems"]), ended.json["problems"])
+            self.assertNamedAsMissing(ended)
             self.assertEqual(self.counters(ended, "crate-1")["front_end_threw"], 20)
             shutil.rmtree(self.directory)
 
     def test_a_python_one_that_hangs_is_killed_and_goes_on(self):
         source = self.script("trigger.level1_id == 50:\n        time.sleep(3600)")
-        ended, mine = self.beside_a_good_one({"source": source, "time_limit": '"10s"'}, None, "periodic:100Hz", None, until=self.goes_on)
-        self.assertIsNone(mine[50])
+        ended, mine, _ = self.beside_a_good_one_until(
+            lambda station, source: source["arrived"] >= 100, "fragments behind the one at which it hung",
+            {"source": source, "time_limit": '"4s"'}, 1)
         lost = sorted(number for number, payload in mine.items() if payload is None)
-        self.assertEqual(lost[0], 50)
-        self.assertTrue(any(payload is not None for number, payload in mine.items() if number > 50))
+        self.assertEqual(lost, list(range(50, 50 + len(lost))))
+        self.assertNamedAsMissing(ended)
         self.assertAlarm(ended, "front-end hangs", "does not return within time_limit")
         counters = self.counters(ended, "crate-1")
-        self.assertGreaterEqual(counters["front_end_hung"], 1)
-        self.assertGreaterEqual(counters["front_end_restarts"], 1)
-
-    @staticmethod
-    def goes_on(crate):
-        """It was started again, and brought fragments since: some more than the 49 before."""
-        counters = crate.get("counters", {})
-        return counters.get("front_end_restarts", 0) >= 1 and counters.get("front_end_fragments", 0) >= 70
+        self.assertEqual((counters["front_end_hung"], counters["front_end_restarts"]), (1, 1))
 
     HANGS = """
         #include <chrono>
@@ -245,12 +260,14 @@ class Faults(FrontEnds):
 
     def test_one_that_hangs_in_a_thread_is_named_and_its_readout_replaced(self):
         library = self.compiled(self.HANGS.replace("ONCE", str(self.folder / "hung_once")))
-        again = lambda crate: crate["restarts"] >= 1 and crate.get("counters", {}).get("front_end_fragments", 0) >= 20
-        ended, mine = self.beside_a_good_one({"source": f'"{library}"', "time_limit": '"2s"'}, None, "periodic:100Hz", None,
-                                             '[run]\nhanging_after = "1s"\n', again)
+        ended, mine, _ = self.beside_a_good_one_until(
+            lambda station, source: source["arrived"] >= 100,  # 49 of them can be of the one that hung
+            "fragments of the readout that was started again", {"source": f'"{library}"', "time_limit": '"2s"'}, 1,
+            '[run]\nhanging_after = "1s"\n')
         self.assertIsNone(mine[50])
         self.assertIsNotNone(mine[1])
         self.assertTrue(any(payload is not None for number, payload in mine.items() if number > 50))
+        self.assertNamedAsMissing(ended)
         self.assertIn("front-end hangs", ended.err)
         self.assertIn("had a front-end that hung for 1s and was killed", ended.err)
         self.assertEqual({s["name"]: s["restarts"] for s in ended.json["stations"] if s["restarts"]}, {"crate-1": 1})
@@ -269,15 +286,39 @@ class Faults(FrontEnds):
 
     def test_a_process_that_crashes_again_and_again_costs_its_own_fragments_and_no_others(self):
         library = self.compiled(self.CRASHES)
-        twice = lambda crate: crate.get("counters", {}).get("front_end_crashed", 0) >= 2 and self.goes_on(crate)
-        ended, mine = self.beside_a_good_one({"source": f'"{library}"', "runs_in": '"process"'}, None, "periodic:100Hz", None, until=twice)
+        ended, mine, _ = self.beside_a_good_one_until(
+            lambda station, source: station["counters"].get("front_end_crashed", 0) >= 3, "three crashes",
+            {"source": f'"{library}"', "runs_in": '"process"'}, 1, '[run]\nincomplete_max = 0\n')
         lost = sum(payload is None for payload in mine.values())
+        self.assertNamedAsMissing(ended)
         self.assertAlarm(ended, "front-end crashed", "signal 6")
         counters = self.counters(ended, "crate-1")
         crashed = counters["front_end_crashed"]
-        self.assertTrue(2 <= crashed <= lost, (crashed, lost))  # at the triggers that find it started again
         self.assertIn(counters["front_end_restarts"], (crashed - 1, crashed))
+        self.assertTrue(3 <= crashed <= lost < len(mine), (crashed, lost, len(mine)))
         self.assertIn("its process was ended by signal 6", ended.err)
+
+    def test_masked_from_the_begin_on_one_that_only_throws_leaves_a_good_run(self):
+        source = self.script('True:\n        raise RuntimeError("the crate is off")')
+        ended, mine = self.beside_a_good_one({"source": source}, 200, "periodic:500Hz", 0, '[run]\nmasked = ["0x420000"]\n')
+        self.assertEqual(set(mine.values()), {None})
+        self.assertEqual(ended.json["problems"], [])
+        self.assertEqual(ended.json["events"]["incomplete"], 0)
+        source = next(s for s in ended.json["sources"] if s["source"] == "0x420000")
+        self.assertEqual((source["missing"], source["masked_events"], source["masked"]), (0, 200, True))
+        self.assertAlarm(ended, "front-end threw", "the crate is off")
+
+    def test_one_that_crashes_at_each_trigger_is_masked_by_the_rule_and_events_are_complete_from_there_on(self):
+        file = self.folder / "crashing.py"
+        file.write_text("import os\n\n\ndef read_out(trigger, out):\n    os.abort()\n")
+        ended, mine, state = self.beside_a_good_one_until(
+            lambda station, source: source["masked_events"] > 20, "events with the mask", {"source": f'"{file}"'}, 0,
+            '[run]\nmask_after = "20 events"\nincomplete_max = 1000000\n')
+        (change,) = state["changes"]
+        self.assertEqual((change["what"], change["subject"], change["who"]), ("mask", "0x420000", "rule mask_after"))
+        self.assertEqual(ended.json["problems"], [])
+        self.assertGreater(len(mine), change["from_level1_id"])
+        self.assertEqual(set(mine.values()), {None})
 
     def test_a_begin_that_throws_lets_the_start_fail_with_its_text(self):
         file = self.folder / "front_end.py"
