@@ -23,7 +23,7 @@ static_assert(workload::generated_robs_max <= wire::request_robs_max);
 
 constexpr std::array feed_kinds{"generator", "file", "network", "level2", "front_end"};
 
-constexpr std::chrono::milliseconds unmatched_wait{2000};  // for their recorder's last answers
+constexpr std::chrono::milliseconds unmatched_wait{10'000};  // for their recorder's last answers
 
 std::string in_hex(SourceId source) { return fmt::format("0x{:06x}", number(source)); }
 
@@ -348,7 +348,8 @@ Result<> ReadoutStation::stop(std::chrono::milliseconds deadline) {  // every wa
     auto& run = *run_;
     run.node.use_matching(nullptr);
     if (run.matched) run.matched->end_run();
-    if (run.unmatched) run.unmatched->finish(std::min<std::chrono::milliseconds>(deadline / 4, unmatched_wait));
+    if (run.unmatched)
+        run.unmatched->finish(std::min<std::chrono::milliseconds>(deadline / 4, unmatched_wait), report_);
     run.feeder.request_stop();
     run.store.stop_waiting();
     if (run.feeder.joinable()) run.feeder.join();
@@ -449,6 +450,7 @@ void add_matching(const MatchedIntake& matched, service::StationStatus& status) 
         status.counters[fmt::format("match_{}", what)] += static_cast<double>(value);
     };
     add("triggers_unordered", matched.triggers_unordered());
+    add("triggers_dropped", matched.triggers_dropped());
     for (const auto& [source, counts] : matched.counts()) {
         add("matched", counts.decided[static_cast<std::size_t>(Match::trigger)]);
         add("no_trigger", counts.decided[static_cast<std::size_t>(Match::none)]);

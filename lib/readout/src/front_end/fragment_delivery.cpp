@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "weir/base/system_clock.hpp"
 #include "weir/base/thread_account.hpp"
 
 namespace weir::readout {
@@ -37,7 +38,7 @@ bool FragmentDelivery::deliver(const wire::InputFragment& fragment, const std::s
             return false;
         }
         const ScopedWait wait(WaitCause::pool);
-        store_.wait_for_room(seen, now + stop_check);
+        store_.wait_for_room(seen, system_clock().now() + stop_check);  // in real time
         busy_ns_.fetch_add((clock_.now() - now).count(), std::memory_order_relaxed);
     }
 }

@@ -243,7 +243,13 @@ private:
                 if (!failed) return nonsense(failed.error().context);
                 count(threw_);
                 report_threw(delivery_, name(failed->call), failed->text);
-                if (failed->call == Call::read_out) delivery_.lose(failed->trigger);
+                if (failed->call != Call::read_out) return true;
+                {
+                    const std::scoped_lock lock(mutex_);
+                    if (std::ranges::find(in_process_, failed->trigger, &Trigger::level1_id) == in_process_.end())
+                        return nonsense("it failed at a trigger that it was not given");
+                }
+                delivery_.lose(failed->trigger);
                 return true;
             }
             case FromFrontEnd::alive: return true;

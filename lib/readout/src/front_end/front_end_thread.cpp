@@ -35,6 +35,7 @@ struct Shared {
     std::deque<Trigger> triggers;
     std::size_t inside = 0;  // calls that use `delivery`
     bool abandoned = false;  // the thread was left behind: neither delivery nor clock may be there any more
+    bool closed = false;     // takes no triggers any more
     bool begun = false, ended = false;
     std::optional<Error> begin_error;
 
@@ -234,7 +235,8 @@ public:
         std::size_t taken = 0;
         {
             const std::scoped_lock lock(shared_->mutex);
-            while (taken < triggers.size() && shared_->triggers.size() < shared_->plugin.spec.triggers_max)
+            while (!shared_->closed && taken < triggers.size() &&
+                   shared_->triggers.size() < shared_->plugin.spec.triggers_max)
                 shared_->triggers.push_back(triggers[taken++]);
         }
         shared_->wake.notify_one();
@@ -249,6 +251,7 @@ public:
         {
             std::unique_lock lock(shared_->mutex);
             shared_->wake.notify_all();
+            shared_->closed = true;
             left.swap(shared_->triggers);
             all = shared_->changed.wait_for(lock, deadline, [&] { return shared_->ended; });
             shared_->abandoned = !all;
@@ -298,10 +301,13 @@ private:
     }
     void look(bool left_behind = false) {
         const auto since = shared_->since.load(std::memory_order_acquire);
-        if (since == 0 || since == reported_ || (in_call() <= limit() && !left_behind)) return;
+        if (!left_behind && (since == 0 || in_call() <= limit())) return;
+        if (since != 0 && since == reported_) return;
         reported_ = since;
         hung_.fetch_add(1, std::memory_order_relaxed);
-        report_hangs(delivery_, name(shared_->call.load(std::memory_order_relaxed)), false);
+        const auto call =
+            since == 0 ? Call::end_run : shared_->call.load(std::memory_order_relaxed);  // 0: not yet in it
+        report_hangs(delivery_, name(call), false);
     }
 
     std::shared_ptr<Shared> shared_;

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "weir/base/system_clock.hpp"
+
 namespace weir::readout {
 namespace {
 
-constexpr std::size_t triggers_max = 16'384;   // that are known at once
-constexpr std::size_t notices_max = 1U << 20;  // that came and were not taken yet
-constexpr std::chrono::milliseconds look{5};   // how soon a fragment without room is tried again, at the latest
+constexpr std::size_t triggers_max = 1U << 18;  // that are known at once
+constexpr std::size_t notices_max = 1U << 20;   // that came and were not taken yet
+constexpr std::chrono::milliseconds look{5};    // how soon a fragment without room is tried again, at the latest
 
 TimeMatcherOptions matcher_options(const TimeMatching& options) {
     return {.window = options.window,
@@ -114,7 +116,10 @@ IntakeAnswer MatchedIntake::add(const wire::InputFragment& fragment, SteadyTime 
 void MatchedIntake::add_triggers(std::span<const wire::TriggerNotice> triggers) {
     {
         const std::scoped_lock lock(mutex_);
-        if (notices_.size() + triggers.size() > notices_max) notices_.clear();  // older than any that is looked for
+        if (notices_.size() + triggers.size() > notices_max) {  // older than any that is looked for
+            triggers_dropped_ += notices_.size();
+            notices_.clear();
+        }
         notices_.insert(notices_.end(), triggers.begin(), triggers.end());
     }
     came_.notify_one();
@@ -129,7 +134,7 @@ void MatchedIntake::run(const std::stop_token& stop) {
         const auto room = intake_.store().room_changes();
         const auto next = step(clock_.now());
         if (std::ranges::any_of(sources_, [](const auto& source) { return !source->ready.empty(); })) {
-            intake_.store().wait_for_room(room, clock_.now() + look);
+            intake_.store().wait_for_room(room, system_clock().now() + look);  // in real time
             continue;
         }
         std::unique_lock lock(mutex_);
@@ -263,6 +268,11 @@ std::vector<SourceMatching> MatchedIntake::counts() const {
     const std::scoped_lock lock(mutex_);
     for (const auto& source : sources_) all.push_back({source->id, source->counts});
     return all;
+}
+
+std::uint64_t MatchedIntake::triggers_dropped() const {
+    const std::scoped_lock lock(mutex_);
+    return triggers_dropped_;
 }
 
 std::uint64_t MatchedIntake::triggers_unordered() const {

@@ -63,6 +63,8 @@ public:
     [[nodiscard]] std::vector<SourceMatching> counts() const;
     /// Triggers that were not later than the one before them, and so cannot be matched. Any thread.
     [[nodiscard]] std::uint64_t triggers_unordered() const;
+    /// Triggers that were forgotten before the matching came to them. Any thread.
+    [[nodiscard]] std::uint64_t triggers_dropped() const;
 
 private:
     struct Fragment;  // with its bytes
@@ -92,7 +94,7 @@ private:
     std::condition_variable_any came_;
     std::vector<std::pair<Source*, Fragment>> fragments_;
     std::vector<wire::TriggerNotice> notices_;
-    std::uint64_t triggers_unordered_ = 0;
+    std::uint64_t triggers_unordered_ = 0, triggers_dropped_ = 0;
 
     NamedThread thread_;
 };

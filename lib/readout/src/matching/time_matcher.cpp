@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
 namespace weir::readout {
 namespace {
@@ -11,6 +12,7 @@ namespace {
 constexpr double jitter_of_window = 0.25;
 constexpr double sigmas = 3;
 /// Of the fragments that are laid over the triggers so many may have none: noise, and triggers that were lost.
+constexpr std::size_t acquire_triggers = 16'384;  // the last ones, that they are laid over
 constexpr std::size_t acquire_misses = TimeMatcher::acquire_from / 4;
 
 TriggerTime moved(TriggerTime time, std::int64_t nanoseconds) noexcept {
@@ -109,7 +111,10 @@ Match TimeMatcher::decide(const Waiting& first, TriggerTime at, Level1Id& event)
         if (nearest == nullptr || apart(trigger->time, at) < apart(nearest->time, at)) nearest = &*trigger;
     }
     if (nearest == nullptr || apart(nearest->time, at) > window_) {
-        // Misses in a row are noise as long as there were no triggers; else the board's clock has jumped.
+        // A fragment from before all that is remembered says nothing of the clock. Misses in a row are noise as long as
+        // there were no triggers; else the board's clock has jumped.
+        const auto& list = triggers_.list();
+        if (!list.empty() && nanoseconds_between(at, list.front().time) < 0) return Match::none;
         if (++misses_ >= misses_max && triggers_.added() - last_matched_number_ >= misses_max) {
             before_ = track_;
             track_.reset();
@@ -156,12 +161,15 @@ bool TimeMatcher::acquire() {
     const auto& list = triggers_.list();
     if (waiting_.size() < anchors + acquire_from || list.size() < acquire_from || triggers_.added() < acquire_at_)
         return false;
-    acquire_at_ = triggers_.added() + list.size() / 8 + 1;  // all of them are tried: seldom when they are many
+    // All of these are tried: seldom when they are many, and ever more seldom while none fits.
+    const auto tried = list | std::views::drop(list.size() - std::min(list.size(), acquire_triggers));
+    const auto seldom = tried.size() > 1024 ? std::min(failures_++, 4U) : 0U;
+    acquire_at_ = triggers_.added() + (static_cast<std::uint64_t>(tried.size() / 8 + 1) << seldom);
 
     std::optional<Way> best;
     bool several = false;
     for (std::size_t anchor = 0; anchor < anchors; ++anchor) {
-        for (const auto& trigger : list) {
+        for (const auto& trigger : tried) {
             const auto offset =
                 static_cast<double>(number(waiting_[anchor].time)) - static_cast<double>(number(trigger.time));
             if (options_.offset_max.count() > 0 && std::abs(offset) > static_cast<double>(options_.offset_max.count()))
@@ -193,6 +201,7 @@ void TimeMatcher::lock(const Way& way) {
     ++counts_.acquired;
     misses_ = 0;
     acquire_at_ = 0;
+    failures_ = 0;
     last_matched_number_ = triggers_.added();
 }
 

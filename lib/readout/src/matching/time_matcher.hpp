@@ -117,6 +117,7 @@ private:
     std::optional<TriggerTime> last_claimed_;  // by a fragment, whether it was given to it or not
     std::uint64_t last_matched_number_ = 0;
     std::size_t misses_ = 0;        // since the last match
+    unsigned failures_ = 0;         // of acquiring, since the clock was known
     std::uint64_t acquire_at_ = 0;  // when there were so many triggers it is worth trying again
     TimeMatcherCounts counts_;
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "matching/unmatched_output.hpp"
 
+#include <fmt/format.h>
+
 #include <numeric>
 #include <utility>
 
@@ -18,10 +20,12 @@ Result<std::unique_ptr<UnmatchedOutput>> UnmatchedOutput::open(const UnmatchedRe
     options.join_run = true;
     options.window = window;
     options.tls = to.tls;
-    return std::unique_ptr<UnmatchedOutput>(new UnmatchedOutput(WEIR_TRY(delivery::Sender::open(std::move(options)))));
+    return std::unique_ptr<UnmatchedOutput>(
+        new UnmatchedOutput(WEIR_TRY(delivery::Sender::open(std::move(options))), to.host));
 }
 
-UnmatchedOutput::UnmatchedOutput(std::unique_ptr<delivery::Sender> sender) : sender_(std::move(sender)) {}
+UnmatchedOutput::UnmatchedOutput(std::unique_ptr<delivery::Sender> sender, std::string host)
+    : host_(std::move(host)), sender_(std::move(sender)) {}
 
 void UnmatchedOutput::send(const wire::InputFragment& fragment) {
     record_.clear();
@@ -33,14 +37,25 @@ void UnmatchedOutput::send(const wire::InputFragment& fragment) {
     else no_room_.fetch_add(1, std::memory_order_relaxed);
 }
 
-void UnmatchedOutput::finish(std::chrono::milliseconds at_most) {
-    if (sender_->stats().connected) static_cast<void>(sender_->flush(at_most));  // else it is in the counts
+void UnmatchedOutput::finish(std::chrono::milliseconds at_most, const Reporter& report) {
+    if (sender_->stats().connected) static_cast<void>(sender_->flush(at_most));
+    over_.store(true, std::memory_order_relaxed);
+    const auto ended = counts();
+    if (ended.dropped == 0) return;
+    const auto problem = sender_->stats().last_problem;
+    report({.severity = Severity::warning,
+            .what = "fragments that fit no trigger were not kept by their recorder",
+            .where = host_,
+            .why = fmt::format("{} of {}{}{}", ended.dropped, ended.dropped + ended.recorded,
+                               problem.empty() ? "" : ": ", problem),
+            .advice = "start the recorder that match_unmatched names, or leave the key out"});
 }
 
 UnmatchedOutput::Counts UnmatchedOutput::counts() const {
     const auto stats = sender_->stats();
     return {.recorded = stats.acknowledged,
             .dropped = no_room_.load(std::memory_order_relaxed) +
+                       (over_.load(std::memory_order_relaxed) ? stats.held : 0) +
                        std::accumulate(stats.rejected.begin(), stats.rejected.end(), std::uint64_t{0})};
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "weir/base/ids.hpp"
+#include "weir/base/report.hpp"
 #include "weir/base/result.hpp"
 #include "weir/base/stream_tag.hpp"
 #include "weir/delivery/sender.hpp"
@@ -28,23 +29,25 @@ public:
                                                                        const std::string& name);
 
     void send(const wire::InputFragment& fragment);
-    /// Waits so long at most until the recorder has answered, if it is there.
-    void finish(std::chrono::milliseconds at_most);
+    /// Waits so long at most until the recorder has answered, if it is there, and reports what it does not have.
+    void finish(std::chrono::milliseconds at_most, const Reporter& report);
 
     struct Counts {
         std::uint64_t recorded = 0;  // are on stable storage
-        std::uint64_t dropped = 0;   // found no room, or were rejected
+        std::uint64_t dropped = 0;   // found no room, were rejected, or had no answer when it was over
     };
     [[nodiscard]] Counts counts() const;
 
 private:
-    explicit UnmatchedOutput(std::unique_ptr<delivery::Sender> sender);
+    UnmatchedOutput(std::unique_ptr<delivery::Sender> sender, std::string host);
 
     const StreamTag tag_ = parse_stream_key("debug_unmatched").value();
+    const std::string host_;
     std::unique_ptr<delivery::Sender> sender_;
     std::uint64_t next_ = 1;
     std::vector<std::byte> record_;
     std::atomic<std::uint64_t> no_room_{0};
+    std::atomic<bool> over_{false};
 };
 
 }  // namespace weir::readout
