@@ -386,7 +386,8 @@ def open(path: _Path | int = ".", *, run: int | None = None, stream: str | None 
     if isinstance(path, int):
         if run not in (None, path):
             raise ValueError(f"run {path} or run {run}: name one of them")
-        path, run = ".", path
+        run = path
+        path = "."
     place = pathlib.Path(path)
     paths = sorted(each for pattern in ("*.data", "*.raw") for each in place.rglob(pattern)) if place.is_dir() else [place]
     chosen, runs = [], set()
