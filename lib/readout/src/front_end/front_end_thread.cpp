@@ -212,10 +212,13 @@ public:
         shared_->delivery = &delivery;
         thread_ = std::thread([shared = shared_, accounts = ThreadAccounts::of_this_thread()] {
             name_this_thread("front-end");
-            std::optional<ThreadAccounts::Entry> entry;
-            if (accounts != nullptr) entry.emplace(*accounts, "front-end");
+            std::unique_ptr<ThreadAccounts::Entry> entry;
+            if (accounts != nullptr) entry = std::make_unique<ThreadAccounts::Entry>(*accounts, "front-end");
             FrontEndCalls(*shared).run();
             const std::scoped_lock lock(shared->mutex);
+            // The accounts may be gone when a thread that was left behind ends: it leaves its entry there.
+            if (shared->abandoned) static_cast<void>(entry.release());
+            entry.reset();
             shared->ended = true;
             shared->changed.notify_all();
         });
