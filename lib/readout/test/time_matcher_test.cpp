@@ -174,6 +174,23 @@ TEST(TimeMatcher, ACounterThatJumpsIsFoundAgainAndToldFromALoss) {
     EXPECT_GT(outcome.right, 58'000U);
 }
 
+// Seeds with which these went wrong once: the first fragments after the jump found the clock 202 ns apart, with a
+// window of 200; or too many of them lay close together.
+TEST(TimeMatcher, FirstFragmentsThatAreHardToPlaceDelayTheSearchForTheClockByAFewFragmentsOnly) {
+    for (const std::uint64_t seed : {3335814482U, 2099457832U}) {
+        SCOPED_TRACE(testing::again(seed));
+        Simulation simulation({}, {}, seed);
+        simulation.run(20'000);
+        simulation.silence(200);
+        simulation.run(20'000);
+        simulation.jump(-(std::int64_t{1} << 32));
+        simulation.run(20'000);
+        const auto outcome = simulation.finish();
+        EXPECT_EQ(outcome.wrong, 0U);
+        EXPECT_LE(of(outcome.counts, Match::unlocked), 3 * TimeMatcher::acquire_block);
+    }
+}
+
 TEST(TimeMatcher, AfterALongSilenceTheClockIsFoundAgain) {
     const auto seed = testing::drawn_seed();
     SCOPED_TRACE(testing::again(seed));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ranges>
+#include <utility>
 
 namespace weir::readout {
 namespace {
@@ -50,11 +51,12 @@ std::optional<SteadyTime> TimeMatcher::step(SteadyTime now, std::vector<MatchedF
     while (!waiting_.empty()) {
         const auto& first = waiting_.front();
         if (track_ && !trusted(first.time)) {
-            before_ = track_;
-            track_.reset();
-            ++counts_.silences;
+            lose();
+            if (std::exchange(confirmed_by_, 0) < confirmed_from) --counts_.acquired;  // it was never known well
+            else ++counts_.silences;
         }
-        if (!track_ && !acquire()) {
+        if (!track_) {
+            if (acquire(decided)) continue;
             // Later fragments may find the clock; this one cannot wait for them for ever.
             const auto until = first.since + options_.unlocked_after;
             if (waiting_.size() <= options_.waiting_max && now < until) return until;
@@ -115,11 +117,7 @@ Match TimeMatcher::decide(const Waiting& first, TriggerTime at, Level1Id& event)
         // there were no triggers; else the board's clock has jumped.
         const auto& list = triggers_.list();
         if (!list.empty() && nanoseconds_between(at, list.front().time) < 0) return Match::none;
-        if (++misses_ >= misses_max && triggers_.added() - last_matched_number_ >= misses_max) {
-            before_ = track_;
-            track_.reset();
-            misses_ = 0;
-        }
+        if (++misses_ >= misses_max && triggers_.added() - last_matched_number_ >= misses_max) lose();
         return Match::none;
     }
     misses_ = 0;
@@ -127,6 +125,7 @@ Match TimeMatcher::decide(const Waiting& first, TriggerTime at, Level1Id& event)
     last_claimed_ = nearest->time;
     if (near > 1 || claimed) return Match::ambiguous;
     last_matched_number_ = nearest->number;
+    ++confirmed_by_;
     track_->update(first.time, nearest->time);
     event = nearest->event;
     return Match::trigger;
@@ -134,7 +133,7 @@ Match TimeMatcher::decide(const Waiting& first, TriggerTime at, Level1Id& event)
 
 // Acquiring the clock.
 
-std::optional<TimeMatcher::Way> TimeMatcher::try_way(std::size_t anchor, TriggerTime trigger) const {
+std::optional<TimeMatcher::Way> TimeMatcher::try_way(std::size_t anchor, TriggerTime trigger, BoardTime last) const {
     Way way{ClockTrack(waiting_[anchor].time, trigger, static_cast<double>(window_) * jitter_of_window), 1, {}};
     std::size_t misses = 0;
     for (std::size_t i = anchor + 1; i < anchor + acquire_from; ++i) {
@@ -153,37 +152,59 @@ std::optional<TimeMatcher::Way> TimeMatcher::try_way(std::size_t anchor, Trigger
         way.track.update(time, found->time);
     }
     if (way.hits < acquire_from - acquire_misses) return std::nullopt;
-    way.last = way.track.to_trigger(waiting_[anchors + acquire_from - 1].time);
+    way.last = way.track.to_trigger(last);
+    way.doubt = sigmas * way.track.sigma(last);
     return way;
 }
 
-bool TimeMatcher::acquire() {
+bool TimeMatcher::acquire(std::vector<MatchedFragment>& decided) {
     const auto& list = triggers_.list();
-    if (waiting_.size() < anchors + acquire_from || list.size() < acquire_from || triggers_.added() < acquire_at_)
-        return false;
+    if (waiting_.size() < acquire_block || list.size() < acquire_from || triggers_.added() < acquire_at_) return false;
     // All of these are tried: seldom when they are many, and ever more seldom while none fits.
-    const auto tried = list | std::views::drop(list.size() - std::min(list.size(), acquire_triggers));
-    const auto seldom = tried.size() > 1024 ? std::min(failures_++, 4U) : 0U;
-    acquire_at_ = triggers_.added() + (static_cast<std::uint64_t>(tried.size() / 8 + 1) << seldom);
+    const auto tried = std::min(list.size(), acquire_triggers);
+    const auto seldom = tried > 1024 ? std::min(failures_++, 4U) : 0U;
+    acquire_at_ = triggers_.added() + (static_cast<std::uint64_t>(tried / 8 + 1) << seldom);
 
+    // Where the first ones have too much noise, or lie too close to each other, the next ones show the clock. Those
+    // before them are given up: the clock is not known well enough yet to go back in time.
+    for (std::size_t start = 0; start < acquire_blocks * acquire_block; start += acquire_block) {
+        if (waiting_.size() < start + acquire_block) break;
+        const auto way = only_way(start, tried);
+        if (!way) continue;
+        for (std::size_t i = 0; i < start; ++i) end_first(Match::unlocked, {}, decided);
+        lock(*way);
+        return true;
+    }
+    return false;
+}
+
+/// The one that fits a block of fragments from `start` on, if there is one and no other.
+std::optional<TimeMatcher::Way> TimeMatcher::only_way(std::size_t start, std::size_t tried) const {
+    const auto& list = triggers_.list();
+    const auto last = waiting_[start + acquire_block - 1].time;
     std::optional<Way> best;
-    bool several = false;
-    for (std::size_t anchor = 0; anchor < anchors; ++anchor) {
-        for (const auto& trigger : tried) {
+    for (std::size_t anchor = start; anchor < start + anchors; ++anchor) {
+        for (const auto& trigger : list | std::views::drop(list.size() - tried)) {
             const auto offset =
                 static_cast<double>(number(waiting_[anchor].time)) - static_cast<double>(number(trigger.time));
             if (options_.offset_max.count() > 0 && std::abs(offset) > static_cast<double>(options_.offset_max.count()))
                 continue;
-            const auto way = try_way(anchor, trigger.time);
+            const auto way = try_way(anchor, trigger.time, last);
             if (!way) continue;
-            // Other anchors, and triggers close to each other, find the same way.
-            several = several || (best && apart(best->last, way->last) > window_);
+            // Other anchors, and triggers close to each other, find the same way, as far as one of them knows it.
+            if (best && static_cast<double>(apart(best->last, way->last)) >
+                            static_cast<double>(window_) + best->doubt + way->doubt)
+                return std::nullopt;
             if (!best || way->hits > best->hits) best = way;
         }
     }
-    if (!best || several) return false;
-    lock(*best);
-    return true;
+    return best;
+}
+
+void TimeMatcher::lose() {
+    before_ = track_;
+    track_.reset();
+    misses_ = 0;
 }
 
 void TimeMatcher::lock(const Way& way) {
@@ -199,6 +220,7 @@ void TimeMatcher::lock(const Way& way) {
     }
     track_ = way.track.from(first);
     ++counts_.acquired;
+    confirmed_by_ = 0;
     misses_ = 0;
     acquire_at_ = 0;
     failures_ = 0;

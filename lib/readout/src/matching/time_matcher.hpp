@@ -57,7 +57,7 @@ struct MatchedFragment {
 struct TimeMatcherCounts {
     std::array<std::uint64_t, match_count> decided{};  // by Match; with `waiting` all that were given
     std::uint64_t waiting = 0;
-    std::uint64_t acquired = 0;  // times that the clock was found
+    std::uint64_t acquired = 0;  // times that the clock was found, and then known well
     std::uint64_t silences = 0;  // times that it was lost because the board was silent for too long
     std::uint64_t jumps = 0;     // times that it was found elsewhere: the board's counter jumped or wrapped
     std::int64_t jump = 0;       // the last one, in ns of the board
@@ -70,7 +70,10 @@ class TimeMatcher {
 public:
     static constexpr std::size_t acquire_from = 12;  // fragments that are laid over the triggers
     static constexpr std::size_t anchors = 4;        // one of so many first ones, at least, belongs to a trigger
-    static constexpr std::size_t misses_max = 16;    // one after the other: the clock has jumped
+    static constexpr std::size_t acquire_block = anchors + acquire_from;  // fragments that are looked at together
+    static constexpr std::size_t acquire_blocks = 4;                 // of the first ones that wait, one after the other
+    static constexpr std::size_t confirmed_from = 4 * acquire_from;  // matches: its rate is known well
+    static constexpr std::size_t misses_max = 16;                    // one after the other: the clock has jumped
 
     /// The triggers outlive the matcher; they are added by their owner, for all boards at once.
     TimeMatcher(const TimeMatcherOptions& options, const TriggerTimes& triggers);
@@ -97,14 +100,17 @@ private:
         ClockTrack track;
         std::size_t hits = 0;
         TriggerTime last{};  // the triggers' time of the last fragment
+        double doubt = 0;    // of that, in ns
     };
 
     [[nodiscard]] bool trusted(BoardTime time) const;
     [[nodiscard]] SteadyTime settles(const Waiting& first, TriggerTime at) const;
     [[nodiscard]] Match decide(const Waiting& first, TriggerTime at, Level1Id& event);
     [[nodiscard]] bool claimed_by_another(const Waiting& first, TriggerTime trigger) const;
-    [[nodiscard]] bool acquire();
-    [[nodiscard]] std::optional<Way> try_way(std::size_t anchor, TriggerTime trigger) const;
+    [[nodiscard]] bool acquire(std::vector<MatchedFragment>& decided);
+    [[nodiscard]] std::optional<Way> only_way(std::size_t start, std::size_t tried) const;
+    [[nodiscard]] std::optional<Way> try_way(std::size_t anchor, TriggerTime trigger, BoardTime last) const;
+    void lose();
     void lock(const Way& way);
     void end_first(Match match, Level1Id event, std::vector<MatchedFragment>& decided);
 
@@ -117,6 +123,7 @@ private:
     std::optional<TriggerTime> last_claimed_;  // by a fragment, whether it was given to it or not
     std::uint64_t last_matched_number_ = 0;
     std::size_t misses_ = 0;        // since the last match
+    std::size_t confirmed_by_ = 0;  // matches since the clock was found
     unsigned failures_ = 0;         // of acquiring, since the clock was known
     std::uint64_t acquire_at_ = 0;  // when there were so many triggers it is worth trying again
     TimeMatcherCounts counts_;
