@@ -18,14 +18,15 @@ endfunction()
 #   [TESTING ...]               sources below testing/src of weir::NAME_testing, with headers below testing/include:
 #                               what the tests of other libraries need of this one; never installed
 #   [TESTS_USE target...]       what only the tests need
-#   [KERNELS])                  each source is for itself, also with WEIR_UNITY
+#   [KERNELS]                   each source is for itself, also with WEIR_UNITY
+#   [COLD])                     no event passes through it: little optimisation, short builds
 # Paths are short: HEADERS below include/weir/NAME, SOURCES below src (from where they include each other), TESTS below
 # test, BENCHES below bench, FUZZERS below fuzz. The library is weir::NAME; a test file test/x_test.cpp is part of the
 # program NAME_test; a bench or fuzz file is a program of its own. Tests, benches and fuzzers may include from src. Only
 # what is listed in DEPENDS can be included, so an arrow that goes up or sideways does not compile. HEADERS are what others
 # use (weir_headers.cmake).
 function(weir_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "KERNELS" "" "DEPENDS;USES;USES_PRIVATE;HEADERS;SOURCES;TESTS;BENCHES;FUZZERS;TESTING;TESTS_USE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "KERNELS;COLD" "" "DEPENDS;USES;USES_PRIVATE;HEADERS;SOURCES;TESTS;BENCHES;FUZZERS;TESTING;TESTS_USE")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "weir_library(${name}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -50,7 +51,7 @@ function(weir_library name)
     set(scope PUBLIC)
     target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:weir_build_flags> ${arg_USES_PRIVATE})
     target_include_directories(${target} PRIVATE src)
-    target_compile_options(${target} PRIVATE ${weir_installed_flags})
+    target_compile_options(${target} PRIVATE ${weir_installed_flags} $<$<BOOL:${arg_COLD}>:${weir_cold_flags}>)
     list(LENGTH arg_SOURCES files)
     if(WEIR_UNITY AND NOT arg_KERNELS)
       weir_unity(${target})
