@@ -14,7 +14,7 @@
 namespace weir::app {
 namespace {
 
-constexpr int tries = 100;
+constexpr int name_tries = 100;
 
 std::optional<fixity::FileStamp> regular(int got, const struct stat& status) {
     return got == 0 && S_ISREG(status.st_mode) ? std::optional(fixity::stamp_of(status)) : std::nullopt;
@@ -28,7 +28,7 @@ bool same_file(const std::optional<fixity::FileStamp>& a, const fixity::FileStam
 /// containers write here too, and a file of a crash must not be in the way.
 std::FILE* open_temporary(const std::filesystem::path& path, std::filesystem::path& name) {
     static std::random_device random;  // one thread opens files
-    for (int i = 0; i < tries; ++i) {
+    for (int i = 0; i < name_tries; ++i) {
         name = fmt::format("{}.weir-{:08x}", path.native(), random());
         auto* file = std::fopen(name.c_str(), "wxe");
         if (file != nullptr || errno != EEXIST) return file;

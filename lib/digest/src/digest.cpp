@@ -8,6 +8,7 @@
 
 #include "weir/base/assert.hpp"
 #include "weir/base/endian.hpp"
+#include "weir/base/hex.hpp"
 #include "weir/checksum/adler32.hpp"
 #include "weir/checksum/cksum.hpp"
 #include "weir/checksum/crc32.hpp"
@@ -20,14 +21,6 @@ namespace {
 std::unexpected<Error> no_value(Algorithm algorithm, std::string_view text) {
     return fail(Errc::corrupt, fmt::format("\"{}\" is not a value of {}, which has {} hexadecimal digits",
                                            text.substr(0, 80), name(algorithm), 2 * digest_size(algorithm)));
-}
-
-/// 0 to 15; -1 when it is no digit.
-int nibble(char c) noexcept {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
 }
 
 }  // namespace
@@ -64,7 +57,7 @@ Result<Digest> Digest::parse(Algorithm algorithm, std::string_view text, bool de
     Digest digest(algorithm);
     std::size_t position = 2 * size - text.size();
     for (const char c : text) {
-        const int value = nibble(c);
+        const int value = hex_digit(c);
         if (value < 0) return no_value(algorithm, text);
         digest.bytes_[position / 2] |= static_cast<std::byte>(position % 2 == 0 ? value << 4 : value);
         ++position;
@@ -77,16 +70,7 @@ std::uint64_t Digest::number() const noexcept {
     return size == 4 ? load_big<std::uint32_t>(bytes_, 0) : load_big<std::uint64_t>(bytes_, size - 8);
 }
 
-std::string Digest::hex() const {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string text;
-    text.reserve(2 * digest_size(algorithm_));
-    for (const auto byte : bytes()) {
-        text += digits[std::to_integer<std::size_t>(byte) >> 4];
-        text += digits[std::to_integer<std::size_t>(byte) & 15];
-    }
-    return text;
-}
+std::string Digest::hex() const { return hex_of(bytes()); }
 
 Result<Digest> combine(const Digest& a, const Digest& b, std::uint64_t length_of_b, std::uint64_t length_of_a) {
     using namespace checksum;

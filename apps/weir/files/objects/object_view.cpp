@@ -8,6 +8,7 @@
 #include <iterator>
 #include <type_traits>
 
+#include "weir/base/hex.hpp"
 #include "weir/selection/result.hpp"
 #include "weir/serial/object_head.hpp"
 #include "weir/serial/reader.hpp"
@@ -139,13 +140,6 @@ std::string members_text(const json::object& members, std::size_t indent) {
 }
 
 }  // namespace
-
-std::string hex_of(ConstData bytes) {
-    std::string text;
-    text.reserve(2 * bytes.size());
-    for (const auto byte : bytes) fmt::format_to(std::back_inserter(text), "{:02x}", std::to_integer<unsigned>(byte));
-    return text;
-}
 
 ObjectView view_object(ConstData bytes) {
     ObjectView view{.bytes = bytes};

@@ -28,7 +28,4 @@ struct ObjectView {
 /// "weir::selection::Findings, 132 bytes", then a line for each member, each line after `indent` spaces.
 [[nodiscard]] std::string text_of(const ObjectView& view, std::size_t indent);
 
-/// Two hexadecimal digits for each byte.
-[[nodiscard]] std::string hex_of(ConstData bytes);
-
 }  // namespace weir::app

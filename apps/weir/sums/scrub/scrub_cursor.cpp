@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sums/scrub/scrub_cursor.hpp"
+#include "weir/base/hex.hpp"
 
 #include <fmt/format.h>
 
@@ -29,24 +30,6 @@ constexpr std::array counters{
     Counter{"bytes", &SumVerdict::bytes},
 };
 
-std::string hex(std::string_view text) {
-    std::string out;
-    for (const char c : text) out += fmt::format("{:02x}", static_cast<unsigned char>(c));
-    return out;
-}
-
-std::optional<std::string> from_hex(std::string_view text) {
-    if (text.size() % 2 != 0) return std::nullopt;
-    std::string out;
-    for (; !text.empty(); text.remove_prefix(2)) {
-        unsigned value = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + 2, value, 16);
-        if (error != std::errc{} || end != text.data() + 2) return std::nullopt;
-        out += static_cast<char>(static_cast<unsigned char>(value));
-    }
-    return out;
-}
-
 template <class T>
 bool read_number(std::string_view text, T& to) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), to);
@@ -67,8 +50,9 @@ std::string label(std::string_view text) {
 }  // namespace
 
 std::string encode(const ScrubCursor& cursor) {
-    auto text = fmt::format("{}\nroot {}\ndevice {}\ninode {}\nafter {}\nbegun {}\n", first_line, hex(cursor.root),
-                            cursor.device, cursor.inode, hex(cursor.after), cursor.begun_s);
+    auto text =
+        fmt::format("{}\nroot {}\ndevice {}\ninode {}\nafter {}\nbegun {}\n", first_line, hex_of(as_data(cursor.root)),
+                    cursor.device, cursor.inode, hex_of(as_data(cursor.after)), cursor.begun_s);
     for (const auto& counter : counters) text += fmt::format("{} {}\n", counter.key, cursor.verdict.*counter.value);
     return text + "end\n";
 }
@@ -88,7 +72,7 @@ Result<ScrubCursor> decode_cursor(std::string_view text) {
         const auto key = one.substr(0, one.find(' '));
         const auto value = one.substr(std::min(one.size(), key.size() + 1));
         if (key == "root" || key == "after") {
-            const auto path = from_hex(value);
+            const auto path = bytes_of_hex(value);
             if (!path) return corrupt();
             (key == "root" ? cursor.root : cursor.after) = *path;
         } else if (key == "begun") {

@@ -16,7 +16,7 @@ namespace weir::app {
 namespace {
 
 constexpr std::size_t size_max = 1U << 20;
-constexpr int tries = 100;
+constexpr int lock_tries = 100;
 
 bool lock(int fd) noexcept { return ::flock(fd, LOCK_EX | LOCK_NB) == 0; }
 
@@ -44,7 +44,7 @@ bool write_all(int fd, std::string_view text) noexcept {
 }  // namespace
 
 Result<ScrubState> ScrubState::open(const std::filesystem::path& path) {
-    for (int i = 0; i < tries; ++i) {
+    for (int i = 0; i < lock_tries; ++i) {
         ScrubState state(path, ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
         if (!state.fd_) return cannot("open", path);
         if (!lock(state.fd_.get())) {

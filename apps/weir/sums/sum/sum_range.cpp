@@ -3,6 +3,7 @@
 
 #include "cli/output.hpp"
 #include "sums/sum_verdict.hpp"
+#include "weir/base/hex.hpp"
 
 namespace weir::app {
 namespace {
@@ -16,18 +17,12 @@ void print_lines(const fixity::ByteRange& range, const fixity::FileSum& file) {
         print("{} ({}){} = {}\n", digest::name(sum.algorithm()), printable(file.path), place(range, file), sum.hex());
 }
 
-std::string hex(std::string_view text) {
-    std::string digits;
-    for (const char c : text) fmt::format_to(std::back_inserter(digits), "{:02x}", static_cast<unsigned char>(c));
-    return digits;
-}
-
 json::object fields_of(const fixity::ByteRange& range, const fixity::FileSum& file) {
     json::object sums;
     for (const auto& sum : file.sums) sums[digest::name(sum.algorithm())] = sum.hex();
     const auto path = json_text(file.path);
     json::object fields{{"path", path}};
-    if (path != file.path) fields["path_hex"] = hex(file.path);  // it is not UTF-8
+    if (path != file.path) fields["path_hex"] = hex_of(as_data(file.path));  // it is not UTF-8
     fields["offset"] = range.offset;
     fields["length"] = nullptr;
     if (file.status == fixity::Status::ok) fields["length"] = file.size;

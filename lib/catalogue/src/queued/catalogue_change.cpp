@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sql/schema.hpp"
+#include "weir/base/hex.hpp"
 
 namespace weir::catalogue {
 namespace {
@@ -222,18 +223,6 @@ private:
     bool good_ = true;
 };
 
-std::optional<std::string> bytes_of(std::string_view hex) {
-    const auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; };
-    if (hex.size() % 2 != 0) return std::nullopt;
-    std::string bytes;
-    for (std::size_t i = 0; i < hex.size(); i += 2) {
-        const int high = digit(hex[i]), low = digit(hex[i + 1]);
-        if (high < 0 || low < 0) return std::nullopt;
-        bytes.push_back(static_cast<char>(high * 16 + low));
-    }
-    return bytes;
-}
-
 /// The kind as its number: an empty one of that kind.
 template <std::size_t... n>
 std::optional<CatalogueChange> empty_change(std::uint64_t kind, std::index_sequence<n...>) {
@@ -278,15 +267,11 @@ std::string encode(const CatalogueChange& change) {
     writer.number(format_version);
     writer.number(change.index());
     std::visit([&](const auto& kind) { writer(kind); }, change);
-    std::string text;
-    text.reserve(writer.bytes().size() * 2);
-    for (const char byte : writer.bytes())
-        fmt::format_to(std::back_inserter(text), "{:02x}", static_cast<unsigned char>(byte));
-    return text;
+    return hex_of(as_data(writer.bytes()));
 }
 
 Result<CatalogueChange> decode_change(std::string_view text) {
-    const auto bytes = bytes_of(text);
+    const auto bytes = bytes_of_hex(text);
     if (!bytes) return fail(Errc::corrupt, "a change that waits to be carried over is not hex");
     Reader reader(*bytes);
     const auto version = reader.number();

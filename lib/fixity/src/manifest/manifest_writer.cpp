@@ -8,6 +8,7 @@
 
 #include "manifest/json_text.hpp"
 #include "manifest/manifest_marks.hpp"
+#include "weir/base/hex.hpp"
 
 namespace weir::fixity {
 namespace {
@@ -175,11 +176,7 @@ void ManifestWriter::add_json(const ManifestEntry& entry, std::string& to, std::
     to += first_ ? "\n{\"path\":" : ",\n{\"path\":";
     first_ = false;
     append_json_string(to, entry.name);
-    if (!is_utf8(entry.name)) {
-        to += ",\"path_hex\":\"";
-        for (const char c : entry.name) fmt::format_to(out, "{:02x}", static_cast<unsigned char>(c));
-        to += '"';
-    }
+    if (!is_utf8(entry.name)) to += ",\"path_hex\":\"" + hex_of(as_data(entry.name)) + '"';
     if (entry.size) fmt::format_to(out, ",\"size\":{}", *entry.size);
     else to += ",\"size\":null";
     to += ",\"sums\":{";
