@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -38,7 +37,10 @@ delivery::Piece LentBuffers::piece_of(nb::handle object, std::optional<bool> cop
     const auto data = buffer.data();
     if (copy.value_or(!buffer.read_only())) {
         auto bytes = std::make_shared_for_overwrite<std::byte[]>(data.size());
-        without_gil(data, [&] { std::ranges::copy(data, bytes.get()); });
+        // Not std::ranges::copy: this module is compiled for size, where g++ makes a loop over bytes of that.
+        without_gil(data, [&] {
+            if (!data.empty()) std::memcpy(bytes.get(), data.data(), data.size());
+        });
         const ConstData copied(bytes.get(), data.size());
         return {copied, std::move(bytes)};
     }
