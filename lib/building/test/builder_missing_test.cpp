@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fragments that are not there: yet, at all, or because their source is masked.
+#include <gtest/gtest.h>
+
+#include "builder_sample.hpp"
+#include "weir/event/event_view.hpp"
+#include "weir/event/rob_cursor.hpp"
+
+namespace weir::building {
+namespace {
+
+TEST_F(BuilderTest, AFragmentThatIsNotYetAtTheReadoutIsReRequestedLater) {
+    assign(1);
+    answer_all(RobState::not_yet);
+    EXPECT_TRUE(sink.events.empty());
+    for (int i = 0; i < 50 && sink.events.empty(); ++i) {
+        step(1ms);
+        answer_all();
+    }
+    ASSERT_EQ(sink.events.size(), 1U);
+    EXPECT_EQ(builder->counts().not_yet, 2U);
+    EXPECT_EQ(builder->counts().re_requested, 0U);
+}
+
+TEST_F(BuilderTest, WhatStaysLostBecomesAnEmptyRobWithStatusBitsAndTheReadoutIsNamed) {
+    options.event_deadline = 1s;
+    make();
+    assign(9);
+    for (int i = 0; i < 1200 && sink.events.empty(); ++i) {
+        for (const auto& [to, request] : sent.take<wire::DataRequest>(DataflowType::data_request)) {
+            if (to == ros2) answer(to, request.request, 9);
+        }
+        step(1ms);
+    }
+    ASSERT_EQ(sink.events.size(), 1U);
+    const auto bytes = sink.events[0]->pieces.to_bytes();
+    const auto view = event::EventView::parse(bytes, event::Format::event_5_0);
+    ASSERT_TRUE(view);
+    EXPECT_NE(view->status() & event::status::timeout, 0U);
+    std::vector<std::uint32_t> statuses;
+    ASSERT_TRUE(event::for_each_rob(*view, [&](const event::FragmentView& r) { statuses.push_back(r.status()); }));
+    ASSERT_EQ(statuses.size(), 3U);
+    EXPECT_NE(statuses[0] & event::status::rob_lost, 0U);
+    EXPECT_NE(statuses[1] & event::status::dummy_collection_timeout, 0U);
+    EXPECT_EQ(statuses[2], 0U);
+    const std::vector<service::SourceStatus> missing{{.source = source_a, .expected = 1, .missing = 1},
+                                                     {.source = source_b, .expected = 1, .missing = 1},
+                                                     {.source = source_c, .expected = 1}};
+    EXPECT_EQ(builder->sources(), missing);
+    ASSERT_FALSE(reports.empty());
+    EXPECT_NE(reports[0].find("ros-1"), std::string::npos);
+}
+
+TEST_F(BuilderTest, AReadoutThatIsAwayHoldsUpTheNextEventsOnlyShortly) {
+    options.event_deadline = 1s;
+    options.suspect_deadline = 50ms;
+    make();
+    assign(1);
+    const auto only_ros2 = [&] {
+        for (const auto& [to, request] : sent.take<wire::DataRequest>(DataflowType::data_request)) {
+            for (const auto event : request.events) {
+                if (to == ros2) answer(to, request.request, number(event));
+            }
+        }
+    };
+    for (int i = 0; i < 1200 && sink.events.empty(); ++i) only_ros2(), step(1ms);
+    assign(2);
+    int waited = 0;
+    for (; waited < 1200 && sink.events.size() < 2; ++waited) only_ros2(), step(1ms);
+    EXPECT_LT(waited, 60);
+    assign(3);
+    answer_all();  // it is back
+    ASSERT_EQ(sink.events.size(), 3U);
+    EXPECT_EQ(sink.events[2]->robs_lost, 0U);
+}
+
+TEST_F(BuilderTest, AMaskedSourceIsNotWaitedForFromItsEventOnAndItsRobSaysSo) {
+    options.event_deadline = 1h;
+    make();
+    ASSERT_TRUE(builder->set_masks({{source_a, true, Level1Id{10}}, {source_c, true, Level1Id{10}}}));
+    assign(10);
+    std::size_t asked = 0;
+    for (const auto& [to, request] : sent.take<wire::DataRequest>(DataflowType::data_request)) {
+        EXPECT_EQ(to, ros1) << "the other one has no source that is not masked";
+        ++asked;
+        wire::DataHead head{.request = request.request, .level1_id = Level1Id{10}, .robs = {}};
+        const auto bytes = rob(source_b, 10);
+        head.robs = {{source_a, RobState::not_yet, 0},
+                     {source_b, RobState::here, static_cast<std::uint32_t>(bytes.size())}};
+        std::vector<std::byte> body;
+        encode(head, body);
+        body.insert(body.end(), bytes.begin(), bytes.end());
+        builder->on_message({.from = ros1, .type = DataflowType::data, .body = body}, now);
+    }
+    EXPECT_EQ(asked, 1U);
+    step(1ms);
+    ASSERT_EQ(sink.events.size(), 1U);
+    EXPECT_EQ(sink.events[0]->robs_lost, 0U);
+    const auto bytes = sink.events[0]->pieces.to_bytes();
+    const auto view = event::EventView::parse(bytes, event::Format::event_5_0);
+    ASSERT_TRUE(view);
+    EXPECT_EQ(view->status(), event::status::dummy_fragment);
+    std::vector<std::uint32_t> statuses;
+    ASSERT_TRUE(event::for_each_rob(*view, [&](const event::FragmentView& r) { statuses.push_back(r.status()); }));
+    EXPECT_EQ(statuses, (std::vector<std::uint32_t>{0x8000'0020, 0, 0x8000'0020}));
+    const std::vector<service::SourceStatus> counted{
+        {.source = source_a, .masked = 1}, {.source = source_b, .expected = 1}, {.source = source_c, .masked = 1}};
+    EXPECT_EQ(builder->sources(), counted);
+    assign(9);  // before the mask
+    EXPECT_EQ(sent.take<wire::DataRequest>(DataflowType::data_request).size(), 2U);
+}
+
+TEST_F(BuilderTest, AMaskThatComesTooLateForItsEventIsReported) {
+    assign(10);
+    EXPECT_TRUE(builder->set_masks({{source_a, true, Level1Id{11}}}));
+    const auto late = builder->set_masks({{source_a, true, Level1Id{11}}, {source_b, true, Level1Id{9}}});
+    ASSERT_FALSE(late);
+    EXPECT_NE(late.error().message().find("event 10 had begun"), std::string::npos);
+    assign(11);
+    EXPECT_TRUE(builder->set_masks({{source_a, true, Level1Id{11}}, {source_b, true, Level1Id{9}}})) << "known already";
+}
+
+}  // namespace
+}  // namespace weir::building
