@@ -4,6 +4,7 @@
 
 #include "builder_sample.hpp"
 #include "weir/event/event_view.hpp"
+#include "weir/event/fragment.hpp"
 #include "weir/event/rob_cursor.hpp"
 
 namespace weir::building {
@@ -49,6 +50,75 @@ TEST_F(BuilderTest, WhatStaysLostBecomesAnEmptyRobWithStatusBitsAndTheReadoutIsN
     EXPECT_EQ(builder->sources(), missing);
     ASSERT_FALSE(reports.empty());
     EXPECT_NE(reports[0].find("ros-1"), std::string::npos);
+}
+
+/// At ros-1 source_a is there, and source_b not yet; ros-2 answers.
+struct OneSourceIsMissing : BuilderTest {
+    OneSourceIsMissing() {
+        options.event_deadline = 1s;
+        options.suspect_deadline = 50ms;
+    }
+    void answer_what_is_there() {
+        for (const auto& [to, request] : sent.take<wire::DataRequest>(DataflowType::data_request)) {
+            for (const auto event : request.events) {
+                if (to == ros2) answer(to, request.request, number(event));
+                else
+                    answer_each(to, request.request, number(event),
+                                {{source_a, RobState::here}, {source_b, RobState::not_yet}});
+            }
+        }
+    }
+    void pass(int milliseconds) {
+        for (int i = 0; i < milliseconds; ++i) answer_what_is_there(), step(1ms);
+    }
+};
+
+TEST_F(OneSourceIsMissing, TheOthersOfItsReadoutAreInTheEventBitForBit) {
+    assign(9);
+    pass(990);
+    EXPECT_TRUE(sink.events.empty()) << "it may still come";
+    pass(20);
+    ASSERT_EQ(sink.events.size(), 1U);
+    EXPECT_EQ(sink.events[0]->robs_lost, 1U);
+    const auto bytes = sink.events[0]->pieces.to_bytes();
+    const auto view = event::EventView::parse(bytes, event::Format::event_5_0);
+    ASSERT_TRUE(view);
+    std::vector<std::vector<std::byte>> robs;
+    ASSERT_TRUE(event::for_each_rob(
+        *view, [&](const event::FragmentView& r) { robs.emplace_back(r.bytes().begin(), r.bytes().end()); }));
+    ASSERT_EQ(robs.size(), 3U);
+    EXPECT_EQ(robs[0], rob(source_a, 9));
+    EXPECT_EQ(robs[2], rob(source_c, 9));
+    const std::vector<service::SourceStatus> counted{{.source = source_a, .expected = 1},
+                                                     {.source = source_b, .expected = 1, .missing = 1},
+                                                     {.source = source_c, .expected = 1}};
+    EXPECT_EQ(builder->sources(), counted);
+}
+
+TEST_F(OneSourceIsMissing, ItsReadoutAnswersAndIsNotTakenForSilent) {
+    assign(1);
+    pass(500);
+    assign(2);
+    pass(510);
+    EXPECT_EQ(sink.events.size(), 1U) << "the second has as much time as the first";
+    EXPECT_TRUE(reports.empty()) << reports[0];
+    pass(500);
+    EXPECT_EQ(sink.events.size(), 2U);
+}
+
+TEST_F(OneSourceIsMissing, WhatIsKeptOfTheOthersIsKeptOnceAndReleasedWithTheEvent) {
+    rob_words = 10'000;
+    assign(1);
+    pass(5);
+    const auto kept = pool.stats().in_use;
+    pass(900);
+    EXPECT_EQ(pool.stats().in_use, kept);
+    answer_all();  // it comes, after all
+    for (int i = 0; i < 200 && sink.events.empty(); ++i) step(1ms), answer_all();
+    ASSERT_EQ(sink.events.size(), 1U);
+    EXPECT_EQ(sink.events[0]->robs_lost, 0U);
+    sink.events.clear();
+    EXPECT_EQ(pool.stats().in_use, Bytes{0});
 }
 
 TEST_F(BuilderTest, AReadoutThatIsAwayHoldsUpTheNextEventsOnlyShortly) {

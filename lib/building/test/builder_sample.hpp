@@ -80,9 +80,15 @@ struct BuilderTest : testing::Test {
     /// Answers an event at a readout; a source with another state has no bytes.
     void answer(wire::StationId from, std::uint64_t request, std::uint32_t event, RobState state = RobState::here,
                 std::uint32_t level1_in_rod = 0) {
+        std::vector<std::pair<SourceId, RobState>> robs{{source_c, state}};
+        if (from == ros1) robs = {{source_a, state}, {source_b, state}};
+        answer_each(from, request, event, robs, level1_in_rod);
+    }
+    void answer_each(wire::StationId from, std::uint64_t request, std::uint32_t event,
+                     const std::vector<std::pair<SourceId, RobState>>& states, std::uint32_t level1_in_rod = 0) {
         wire::DataHead head{.request = request, .level1_id = Level1Id{event}};
         std::vector<std::byte> robs;
-        for (const auto source : from == ros1 ? std::vector{source_a, source_b} : std::vector{source_c}) {
+        for (const auto& [source, state] : states) {
             const auto bytes = rob(source, level1_in_rod == 0 ? event : level1_in_rod, rob_words);
             const bool here = state == RobState::here;
             head.robs.push_back(
