@@ -439,6 +439,7 @@ void add_datagrams(const DatagramServer& server, service::StationStatus& status)
         const auto source = std::ranges::find(status.sources, counts.source, &service::SourceStatus::source);
         if (source == status.sources.end()) continue;
         source->lost += counts.lost + counts.unfinished;
+        source->duplicated += counts.duplicate_parts;  // a whole one is counted where it is refused
         source->disordered += counts.disordered;
         source->jumps += counts.jumps;
     }
