@@ -357,6 +357,7 @@ Builder::Counts Builder::counts() const {
     counts.in_hand = tickets_.size() + complete_.size() + held_ + (assemblies_.size() - free_.size());
     counts.window = window_.size();
     counts.in_flight = window_.in_flight();
+    counts.mask_changes = changes_.size();
     return counts;
 }
 

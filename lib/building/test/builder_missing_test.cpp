@@ -188,6 +188,7 @@ TEST_F(BuilderTest, AMaskThatComesTooLateForItsEventIsReported) {
     EXPECT_NE(late.error().message().find("event 10 had begun"), std::string::npos);
     assign(11);
     EXPECT_TRUE(builder->set_masks({{source_a, true, Level1Id{11}}, {source_b, true, Level1Id{9}}})) << "known already";
+    EXPECT_EQ(builder->counts().mask_changes, 2U);
 }
 
 }  // namespace

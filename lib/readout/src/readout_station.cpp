@@ -527,6 +527,7 @@ service::StationStatus ReadoutStation::status() const {
     add("robs_lost", node.of(RobState::lost));
     add("clears", node.clears);
     add("clears_beyond", run->store.clears_beyond());
+    add("mask_changes", run->store.mask_changes());
     add("messages_malformed", node.messages_malformed);
     add("messages_foreign", node.messages_foreign);
     if (run->busy) add("busy", run->busy->busy() ? 1 : 0);

@@ -68,6 +68,7 @@ public:
         std::uint64_t robs_lost = 0, robs_bad = 0, level1_mismatches = 0;
         std::uint64_t in_hand = 0, window = 0, in_flight = 0;
         std::optional<Level1Id> newest{};  // of the events that have begun
+        std::uint64_t mask_changes = 0;    // in the last set_masks()
     };
 
     /// Messages, pool and sink outlive the builder.
