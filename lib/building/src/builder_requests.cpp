@@ -235,7 +235,7 @@ void Builder::look_for_losses(std::uint32_t index, SteadyTime now) {
         if (slot != nullptr && slot->state == SlotState::resting) {
             if (slot->at > now) break;
             slot->state = SlotState::wanted;
-            readout.to_ask.push_front(ask);
+            readout.to_ask.push_back(ask);  // behind those that were not asked for at all
             queue(index);
         }
         readout.resting.pop_front();

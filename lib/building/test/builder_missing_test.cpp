@@ -2,6 +2,10 @@
 // Fragments that are not there: yet, at all, or because their source is masked.
 #include <gtest/gtest.h>
 
+#include <deque>
+#include <map>
+#include <set>
+
 #include "builder_sample.hpp"
 #include "weir/event/event_view.hpp"
 #include "weir/event/fragment.hpp"
@@ -104,6 +108,34 @@ TEST_F(OneSourceIsMissing, ItsReadoutAnswersAndIsNotTakenForSilent) {
     EXPECT_TRUE(reports.empty()) << reports[0];
     pass(500);
     EXPECT_EQ(sink.events.size(), 2U);
+}
+
+TEST_F(OneSourceIsMissing, EveryEventIsAskedForThoughThoseBeforeItAreAskedForAgainAndAgain) {
+    options.building_max = 6;
+    options.source_requests_max = 2;
+    options.request_events = 1;
+    make();
+    assign(1, 6);
+    std::deque<std::pair<SteadyTime, std::uint64_t>> asked;  // a readout that takes 10 ms for each
+    std::map<std::uint64_t, std::uint32_t> events;
+    std::set<std::uint32_t> seen;
+    for (int i = 0; i < 50; ++i) {
+        for (const auto& [to, request] : sent.take<wire::DataRequest>(DataflowType::data_request)) {
+            const auto event = number(request.events.at(0));
+            if (to == ros2) {
+                answer(to, request.request, event);
+                continue;
+            }
+            seen.insert(event);
+            events[request.request] = event;
+            asked.emplace_back(now + 10ms, request.request);
+        }
+        for (; !asked.empty() && asked.front().first <= now; asked.pop_front())
+            answer_each(ros1, asked.front().second, events[asked.front().second],
+                        {{source_a, RobState::here}, {source_b, RobState::not_yet}});
+        step(1ms);
+    }
+    EXPECT_EQ(seen.size(), 6U);
 }
 
 TEST_F(OneSourceIsMissing, WhatIsKeptOfTheOthersIsKeptOnceAndReleasedWithTheEvent) {
