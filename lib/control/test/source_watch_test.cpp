@@ -48,6 +48,20 @@ TEST_F(SourceWatchTest, ASourceIsSilentWhenItSendsNothingWhileOthersDo) {
     EXPECT_EQ(found.size(), 3U) << "silent once more";
 }
 
+TEST_F(SourceWatchTest, OfASourceThatSendsWhatNobodyCanTakeItIsSaidWhatBecameOfIt) {
+    sources[1].counts.duplicated = 7;
+    pass(5, 5, 5);
+    for (int i = 0; i < 15; ++i) {
+        sources[1].counts.late += 3;
+        sources[1].counts.duplicated += 2;
+        sources[1].counts.refused += i == 0 ? 1 : 0;
+        pass(1, 5, 0);
+    }
+    EXPECT_THAT(found, ElementsAre("2 silent: no fragment was taken for 10s; of those that came 30 were late, "
+                                   "20 duplicated, 1 refused, while others send"));
+    EXPECT_TRUE(sources[1].silent);
+}
+
 TEST_F(SourceWatchTest, NoneIsSilentWhenNoTriggersCome) {
     pass(5, 5, 5);
     pass(100, 0, 0);

@@ -439,6 +439,7 @@ void add_datagrams(const DatagramServer& server, service::StationStatus& status)
         const auto source = std::ranges::find(status.sources, counts.source, &service::SourceStatus::source);
         if (source == status.sources.end()) continue;
         source->lost += counts.lost + counts.unfinished;
+        source->duplicated += counts.duplicate_parts;  // a whole one is counted where it is refused
         source->disordered += counts.disordered;
         source->jumps += counts.jumps;
     }
@@ -526,6 +527,7 @@ service::StationStatus ReadoutStation::status() const {
     add("robs_lost", node.of(RobState::lost));
     add("clears", node.clears);
     add("clears_beyond", run->store.clears_beyond());
+    add("mask_changes", run->store.mask_changes());
     add("messages_malformed", node.messages_malformed);
     add("messages_foreign", node.messages_foreign);
     if (run->busy) add("busy", run->busy->busy() ? 1 : 0);

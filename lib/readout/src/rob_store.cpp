@@ -419,6 +419,7 @@ void RobStore::set_masks(const std::vector<service::SourceMask>& masks) {
     }
     for (std::size_t place = 0; place < now.size(); ++place)
         masked_[place].store(now[place], std::memory_order_relaxed);
+    mask_changes_.store(masks.size(), std::memory_order_relaxed);
 }
 
 void RobStore::settle_masks() noexcept {

@@ -88,5 +88,23 @@ TEST(CounterTrack, ACounterOf32BitsThatWasResetStaysWhereItCounts) {
     EXPECT_EQ(track.lost(), 0U);
 }
 
+/// What a counter is taken for that has counted to `end` and begins anew at 1: its first two steps.
+std::pair<CounterStep, CounterStep> anew(CounterTrack& track, std::uint32_t end) {
+    for (std::uint32_t value = end - 2000; value <= end; ++value) EXPECT_EQ(take(track, value), CounterStep::fresh);
+    const auto first = take(track, 1);
+    return {first, take(track, 2)};
+}
+
+TEST(CounterTrack, OneThatBeginsAnewIsOldOrJumpsAndAShortOneBeforeItsEndLooksLikeALoss) {
+    CounterTrack near(32, 60'000 - 2000), far(32, 100'000 - 2000), before_its_end(16, 60'000 - 2000);
+    EXPECT_EQ(anew(near, 60'000), (std::pair{CounterStep::old, CounterStep::old}));
+    EXPECT_EQ(near.jumps(), 0U);
+    EXPECT_EQ(anew(far, 100'000), (std::pair{CounterStep::jumped, CounterStep::fresh}));
+    EXPECT_EQ(far.jumps(), 1U);
+    EXPECT_EQ(anew(before_its_end, 60'000), (std::pair{CounterStep::jumped, CounterStep::fresh}));
+    EXPECT_EQ(before_its_end.jumps(), 0U);
+    EXPECT_EQ(before_its_end.newest(), 0x1'0002U) << "nothing in its datagrams tells the two from one another";
+}
+
 }  // namespace
 }  // namespace weir::readout

@@ -70,6 +70,7 @@ TEST_F(Assembler, PartsInAnyOrderAndTwiceMakeOneFragment) {
     } while (std::ranges::next_permutation(order).found);
     EXPECT_EQ(delivered, 24U);
     EXPECT_EQ(fate(a, DatagramFate::duplicate), 24U * 4);
+    EXPECT_EQ(a.sources()[0].duplicate_parts, 24U * 4);
     EXPECT_EQ(a.bytes_held(), 0U);
     balances(a);
 }

@@ -13,6 +13,20 @@ std::string seconds_text(SteadyTime::duration time) {
         std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration_cast<std::chrono::seconds>(time)));
 }
 
+std::uint64_t since(std::uint64_t before, std::uint64_t now) noexcept { return now - std::min(before, now); }
+
+/// `taken`: the counts of when a fragment was last taken.
+std::string silence_text(SteadyTime::duration silence, const service::SourceStatus& taken,
+                         const service::SourceStatus& now) {
+    const auto late = since(taken.late, now.late), duplicated = since(taken.duplicated, now.duplicated),
+               refused = since(taken.refused, now.refused), without = since(taken.missing, now.missing);
+    auto text = fmt::format("no fragment for {}", seconds_text(silence));
+    if (late + duplicated + refused > 0)
+        text = fmt::format("no fragment was taken for {}; of those that came {} were late, {} duplicated, {} refused",
+                           seconds_text(silence), late, duplicated, refused);
+    return text + (without > 0 ? fmt::format(", and {} events were built without it", without) : ", while others send");
+}
+
 }  // namespace
 
 std::vector<SourceFinding> SourceWatch::look(SteadyTime now, bool active, std::vector<RunSource>& sources) {
@@ -24,14 +38,14 @@ std::vector<SourceFinding> SourceWatch::look(SteadyTime now, bool active, std::v
     for (auto& source : sources) {
         const auto [found, fresh] = seen_.try_emplace(source.counts.source);
         auto& seen = found->second;
-        const bool arrived = source.counts.arrived != seen.arrived;
+        const bool arrived = source.counts.arrived != seen.taken.arrived;
         if (fresh) seen.changed = now;
         if (!active || source.masked) seen.changed = std::max(seen.changed, now);
         if (arrived) {
             if (seen.silent) find(SourceFinding::Kind::again, source, "it sends again");
-            seen = {.arrived = source.counts.arrived, .changed = now, .misses = seen.misses};
+            seen = {.changed = now, .misses = seen.misses};
         }
-        if (fresh || arrived || source.masked) seen.missing = source.counts.missing;
+        if (fresh || arrived || source.masked) seen.taken = source.counts;
         if (source.counts.outside) newest = std::max(newest, seen.changed);
     }
     for (auto& source : sources) {
@@ -41,14 +55,11 @@ std::vector<SourceFinding> SourceWatch::look(SteadyTime now, bool active, std::v
             continue;
         }
         const auto silence = now - seen.changed;
-        const auto without = source.counts.missing - std::min(seen.missing, source.counts.missing);
+        const auto without = since(seen.taken.missing, source.counts.missing);
         const bool left_behind = source.counts.outside && newest - seen.changed >= limits_.silent_after;
         source.silent = active && silence >= limits_.silent_after && (left_behind || without > 0);
         if (source.silent && !seen.silent)
-            find(SourceFinding::Kind::silent, source,
-                 without > 0 ? fmt::format("no fragment for {}, and {} events were built without it",
-                                           seconds_text(silence), without)
-                             : fmt::format("no fragment for {}, while others send", seconds_text(silence)));
+            find(SourceFinding::Kind::silent, source, silence_text(silence, seen.taken, source.counts));
         seen.silent = seen.silent || source.silent;
         if (limits_.incomplete_max.passed(source.counts.missing, source.counts.expected) && !seen.misses) {
             seen.misses = true;

@@ -22,7 +22,7 @@ struct SourceLimits {
 
 struct SourceFinding {
     enum class Kind {
-        silent,   // no fragment for silent_after, while others arrive or events were built without it
+        silent,   // none was taken for silent_after, while others arrive or events were built without it
         again,    // it was silent, and sends again
         missing,  // it is missing in more events than incomplete_max; once in a run
         mask,     // mask_after has passed; once, until it sends again
@@ -41,9 +41,8 @@ public:
 
 private:
     struct Seen {
-        std::uint64_t arrived = 0;
+        service::SourceStatus taken{};  // the counts of when a fragment was last taken
         SteadyTime changed{};
-        std::uint64_t missing = 0;  // when it last arrived
         bool silent = false, misses = false, to_mask = false;
     };
 

@@ -44,7 +44,7 @@ std::expected<DatagramFate, DatagramFault> FragmentAssembler::take(ConstData dat
     ++counts_.fates[static_cast<std::size_t>(fate)];
     if (source != nullptr) {
         ++source->counts.datagrams;
-        if (fate == DatagramFate::duplicate) ++source->counts.duplicates;
+        if (fate == DatagramFate::duplicate && part->parts > 1) ++source->counts.duplicate_parts;
     }
     if (part->parts == 1 && fate != DatagramFate::whole && events_.refused) events_.refused(part->source, fate);
     return fate;

@@ -60,9 +60,10 @@ struct AssemblerCounts {
 struct AssembledSourceCounts {
     SourceId source{};
     std::uint64_t datagrams = 0, fragments = 0;
-    std::uint64_t lost = 0;        // fragments of which nothing came, by the counter
-    std::uint64_t unfinished = 0;  // fragments that were given up with parts missing
-    std::uint64_t duplicates = 0, disordered = 0, jumps = 0;
+    std::uint64_t lost = 0;             // fragments of which nothing came, by the counter
+    std::uint64_t unfinished = 0;       // fragments that were given up with parts missing
+    std::uint64_t duplicate_parts = 0;  // of fragments in several parts
+    std::uint64_t disordered = 0, jumps = 0;
 };
 
 class FragmentAssembler {

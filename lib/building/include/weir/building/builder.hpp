@@ -68,6 +68,7 @@ public:
         std::uint64_t robs_lost = 0, robs_bad = 0, level1_mismatches = 0;
         std::uint64_t in_hand = 0, window = 0, in_flight = 0;
         std::optional<Level1Id> newest{};  // of the events that have begun
+        std::uint64_t mask_changes = 0;    // in the last set_masks()
     };
 
     /// Messages, pool and sink outlive the builder.
@@ -129,6 +130,8 @@ private:
         std::vector<Slot> slots{};      // by readout
         std::vector<bool> masked{};     // by position; empty: no source is
         std::vector<ConstData> robs{};  // by position of its source; empty: not there
+        // Likewise, not checked: they were there when others of their readout were not yet. Empty: none was.
+        std::vector<ConstData> early{};
         std::unique_ptr<BuiltEvent> event{};
     };
     struct Ask {
@@ -188,6 +191,10 @@ private:
     void queue(std::uint32_t readout);
     void answered(const messaging::IncomingMessage& message, SteadyTime now);
     [[nodiscard]] bool store(Assembly& assembly, Readout& readout, const messaging::IncomingMessage& message);
+    template <class Each>
+    void each_rob(const Assembly& assembly, const Readout& readout, ConstData robs, Each each);
+    void keep_early(Assembly& assembly, const Readout& readout);
+    void take_early(Assembly& assembly, const Readout& readout);
     void check(Assembly& assembly, std::uint32_t position, SourceId source, ConstData rob);
     [[nodiscard]] bool masked(const Assembly& assembly, const Readout& readout, SourceId source) const noexcept;
     void mask(Assembly& assembly);

@@ -96,6 +96,8 @@ public:
 
     /// ROBs of a masked source that are not here count as lost. Any thread.
     void set_masks(const std::vector<service::SourceMask>& masks);
+    /// How many changes the last set_masks() had. Any thread.
+    [[nodiscard]] std::uint64_t mask_changes() const noexcept { return mask_changes_.load(std::memory_order_relaxed); }
     /// Masks of long ago hold for good; to be called now and then, as level-1 ids wrap.
     void settle_masks() noexcept;
 
@@ -171,6 +173,7 @@ private:
     // Per source: the level-1 id from which it is masked + 2^32; 2^33: always; 0: not. Relaxed: an answer that misses a
     // change is "not yet", and comes again.
     std::unique_ptr<std::atomic<std::uint64_t>[]> masked_;
+    std::atomic<std::uint64_t> mask_changes_{0};            // relaxed: a count for status
     std::unique_ptr<std::atomic<std::uint64_t>[]> newest_;  // per source: level-1 id + 2^32; 0: none yet
     mutable RobLedger ledger_;
 
