@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t text_max = 4096;
 
 template <class T>
-void append(std::vector<std::byte>& to, T value) {
+void add_number(std::vector<std::byte>& to, T value) {
     to.resize(to.size() + sizeof(T));
     store_little(std::span(to), to.size() - sizeof(T), value);
 }
@@ -30,9 +30,9 @@ const char* name(TriggerCall call) noexcept {
 
 void write_begin_triggers(const BeginTriggers& begin, std::vector<std::byte>& to) {
     const auto at = plugin::begin_message(static_cast<std::uint32_t>(ToTriggerPlugIn::begin_run), to);
-    append(to, number(begin.run));
-    append(to, number(begin.next));
-    append(to, static_cast<std::uint32_t>(begin.poll_interval.count()));
+    add_number(to, number(begin.run));
+    add_number(to, number(begin.next));
+    add_number(to, static_cast<std::uint32_t>(begin.poll_interval.count()));
     plugin::end_message(at, to);
 }
 
@@ -45,7 +45,7 @@ Result<BeginTriggers> read_begin_triggers(ConstData body) {
 
 void write_credit(std::uint64_t triggers, std::vector<std::byte>& to) {
     const auto at = plugin::begin_message(static_cast<std::uint32_t>(ToTriggerPlugIn::credit), to);
-    append(to, triggers);
+    add_number(to, triggers);
     plugin::end_message(at, to);
 }
 
@@ -56,7 +56,7 @@ Result<std::uint64_t> read_credit(ConstData body) {
 
 void write_failed(const TriggerCallFailed& failed, std::vector<std::byte>& to) {
     const auto at = plugin::begin_message(static_cast<std::uint32_t>(FromTriggerPlugIn::failed), to);
-    append(to, static_cast<std::uint32_t>(failed.call));
+    add_number(to, static_cast<std::uint32_t>(failed.call));
     const auto text = as_data(std::string_view(failed.text).substr(0, text_max));
     to.insert(to.end(), text.begin(), text.end());
     plugin::end_message(at, to);
