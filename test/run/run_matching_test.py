@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A partition with boards that know no level-1 ids: they stamp their fragments with clocks of their own, which are elsewhere, drift and
-scatter. What they sent for each trigger has to be in that trigger's event, and what fits none in no event."""
+"""Partitions with boards that know no level-1 ids: they stamp their fragments with clocks of their own, which are elsewhere, drift and
+scatter. They send over the network, or are read by a front-end that a readout runs. What they sent for each trigger has to be in that trigger's event, and what fits none in no event."""
 import random
 import socket
 import struct
@@ -49,6 +49,49 @@ events = {events}
 event_deadline = "120s"
 suspect_deadline = "120s"
 [record.rec-1]
+"""
+PLUG_IN = """
+[partition]
+name = "matching"
+[run]
+incomplete_max = "{limit}"
+[readout.crate-1]
+source = "{plug_in}"
+sources = ["0x420000", "0x420001"]
+time_limit = "120s"
+start_limit = "120s"
+match = "time:200ns"
+match_wait = "120s"
+lost_after = 64
+[readout.ros-2]
+source = "network"
+input = "127.0.0.1:0"
+sources = ["0x430000"]
+[supervise.l2sv]
+source = "network"
+input = "127.0.0.1:0"
+events = {events}
+[assign.dfm]
+[build.sfi-1]
+event_deadline = "120s"
+suspect_deadline = "120s"
+[record.rec-1]
+"""
+# Two boards with their own clocks, which are read again and again; what they have to give stands in a file.
+BOARDS = """
+import struct
+
+def begin_run(run, sources):
+    global data
+    data = open({record!r}, "rb")
+
+def poll(out):
+    for _ in range(20):
+        head = data.read(16)
+        if len(head) < 16:
+            return
+        source, size, time_ns = struct.unpack("<IIq", head)
+        out.send(source, data.read(size), time_ns=time_ns)
 """
 BEGIN = 1_700_000_000_000_000_000
 FIRST, SECOND, BY_UDP = 0x420000, 0x420001, 0x440000
@@ -109,7 +152,7 @@ class MatchingTest(OutsideTest):
         unit.open = dict(unit.blocks)
         return unit
 
-    def compare_events(self, events, lacking):
+    def compare_events(self, events, lacking, sources=(FIRST, SECOND, 0x430000, BY_UDP)):
         """Each event has what its boards sent for it; `lacking`: {source: events without it}."""
         seen = []
         for path in sorted(self.directory.rglob("*.data")):
@@ -122,7 +165,7 @@ class MatchingTest(OutsideTest):
                     expect(rob is not None, f"event {event}: {source:#x} is missing")
                     payload = payload_of(source, event)
                     self.assertEqual((rob[0], rob[1][:len(payload)]), (event, payload), f"event {event}, source {source:#x}")
-                self.assertEqual(sorted(robs), [FIRST, SECOND, 0x430000, BY_UDP])
+                self.assertEqual(sorted(robs), sorted(sources))
                 seen.append(event)
         self.assertEqual(sorted(seen), list(range(1, events + 1)))
 
@@ -159,6 +202,36 @@ class MatchingTest(OutsideTest):
         self.assertEqual(recorder.stop().code, 0)
         kept = [data for path in (self.folder / "unmatched").rglob("*debug_unmatched*.data") for _, data in RawFile(path).events()]
         self.assertEqual(sorted(kept), sorted(stamped(SECOND, *one) for one in noise))
+        self.assertEqual(report["problems"], [])
+
+    def test_a_front_end_whose_boards_count_no_triggers_is_matched_likewise(self):
+        events, when = 1000, times(1000)
+        clocks = {FIRST: Clock(-2_000_000_000 - BEGIN, 8e-6, 4), SECOND: Clock(77_000_000_000, -10e-6, 5)}  # one counts from below zero
+        lost, noise = set(range(300, 310)) | {600}, []
+        sent = [(when[event], source, clock.stamp(when[event]), payload_of(source, event)) for event in when
+                for source, clock in clocks.items() if source == SECOND or event not in lost]
+        for event in range(500, 520):
+            middle = (when[event] + when[event + 1]) // 2
+            if when[event + 1] - when[event] > 2_000:
+                noise.append((middle, SECOND, clocks[SECOND].stamp(middle), b"noise"))
+        record, plug_in = self.folder / "record", self.folder / "boards.py"
+        record.write_bytes(b"".join(struct.pack("<IIq", source, len(payload), stamp) + payload
+                                    for _, source, stamp, payload in sorted(sent + noise)))
+        plug_in.write_text(BOARDS.format(record=str(record)))
+        second, unit_port = self.begin_with(PLUG_IN.format(events=events, limit=40, plug_in=plug_in), ("ros-2", "l2sv"))
+        boards = [Board(second, [0x430000], events, name="counts"), self.unit(unit_port, when)]
+        for board in boards:
+            board.start()
+        report = self.end()
+        self.join(*boards)
+        self.compare_events(events, {FIRST: lost}, (FIRST, SECOND, 0x430000))
+        sources = {int(one["source"], 0): one for one in report["sources"]}
+        self.assertEqual((sources[FIRST]["arrived"], sources[FIRST]["missing"]), (events - len(lost), len(lost)))
+        self.assertEqual((sources[SECOND]["arrived"], sources[SECOND]["refused"], sources[SECOND]["missing"]), (events, len(noise), 0))
+        crate = next(one for one in report["stations"] if one["name"] == "crate-1")
+        self.assertEqual(crate["ledger"]["rejected"], {"no_trigger": len(noise)})
+        self.assertEqual(crate["counters"]["front_end_fragments"], len(sent) + len(noise))
+        self.assertEqual(crate["counters"]["match_matched"], len(sent))
         self.assertEqual(report["problems"], [])
 
 

@@ -109,5 +109,16 @@ TEST(RunTriggers, ADoubledTriggerIsNamedAndNoProblem) {
     EXPECT_EQ(result.triggers.faults_text(), "5000 doubled (level-1 ids 1-5000)");
 }
 
+TEST(RunTriggers, APlugInThatCrashedOrHungIsAProblemSinceWhatIsMissingIsNotKnown) {
+    RunResult result;
+    result.stations = {{.name = "l2sv",
+                        .kind = StationKind::supervise,
+                        .counters = {{"trigger_plug_in_crashed", 2}, {"trigger_plug_in_hung", 1}}}};
+    result.triggers = triggers_of(result.stations);
+    check_triggers(result, {});
+    EXPECT_THAT(result.problems,
+                ElementsAre("the trigger plug-in crashed 2 times, hung 1 time: triggers of that time are missing"));
+}
+
 }  // namespace
 }  // namespace weir::control

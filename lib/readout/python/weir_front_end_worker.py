@@ -16,8 +16,8 @@ from weir_worker import Station, load, reason
 BEGIN_RUN, TRIGGERS, END_RUN = 1, 2, 3
 READY, FAILED, BEGUN, FRAGMENTS, DONE, ALIVE, ENDED = range(1, 8)
 LOAD, CALL_BEGIN_RUN, POLL, READ_OUT, CALL_END_RUN = range(5)
-RECORD = struct.Struct("<3I2HQ2I")  # docs/formats/input-protocol.md
-TRIGGER = struct.Struct("<IIQ")
+RECORD = struct.Struct("<3I2Hq2I")  # docs/formats/input-protocol.md
+TRIGGER = struct.Struct("<IIq")
 LEVEL1_ID, TIME = 1, 2
 KINDS = {"raw": 0, "rod": 4, "rob": 8}
 BLOCK, RECORDS_MAX = 64 * 1024, 4096  # fragments are sent when they are so many bytes

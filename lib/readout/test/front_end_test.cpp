@@ -9,9 +9,12 @@
 #include <algorithm>
 #include <future>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "front_end/front_end_feed.hpp"
+#include "matching/matched_intake.hpp"
+#include "weir/base/random.hpp"
 #include "weir/event/fragment.hpp"
 
 namespace weir::readout {
@@ -37,6 +40,7 @@ enum Fault : std::uint32_t {
     runs_freely,
     poll_throws,
     begin_crashes,
+    stamps,
 };
 
 enum class Where { thread, process, python };
@@ -59,12 +63,17 @@ const std::vector<SourceId> two_sources{SourceId{0x10}, SourceId{0x11}};
 /// A readout around one front-end.
 class Rig {
 public:
-    Rig(FrontEndSpec spec, std::uint32_t run, std::uint32_t events_max = 4096, const Clock& clock = system_clock())
+    Rig(FrontEndSpec spec, std::uint32_t run, std::uint32_t events_max = 4096, const Clock& clock = system_clock(),
+        bool by_time = false)
         : store(
               {.sources = two_sources, .events_max = events_max, .bytes_max = Bytes{8ULL << 20}, .first = Level1Id{0}}),
-          intake(store, {.run = RunNumber{run}}, {}),
+          intake(store, intake_options(run, by_time), {}),
           delivery(intake, store, [this](const Report& report) { note(report); }, "crate.so", clock) {
         spec.clock = &clock;
+        if (by_time)
+            matched.emplace(
+                intake, TimeMatching{.settle = 1ms, .unlocked_after = 10 * generous},
+                [this](const Report& report) { note(report); }, clock);
         auto opened = FrontEndPlugin::open(spec);
         EXPECT_TRUE(opened) << opened.error().message();
         feed = make_front_end_feed(*opened, RunNumber{run}, two_sources, delivery);
@@ -134,10 +143,17 @@ public:
 
     RobStore store;
     FragmentIntake intake;
+    std::optional<MatchedIntake> matched;
     FragmentDelivery delivery;
     std::unique_ptr<FrontEndFeed> feed;
 
 private:
+    FragmentIntakeOptions intake_options(std::uint32_t run, bool by_time) {
+        FragmentIntakeOptions options{.run = RunNumber{run}};
+        if (by_time)
+            options.by_time = [this](const wire::InputFragment& f, SteadyTime now) { return matched->add(f, now); };
+        return options;
+    }
     void note(const Report& report) {
         const std::scoped_lock lock(mutex_);
         reports_.push_back(report);
@@ -185,6 +201,34 @@ TEST_P(FrontEnds, RunFreelyAndWaitWhileTheBuffersAreFull) {
     rig.expect_balance();
     EXPECT_TRUE(rig.alarms().empty()) << rig.alarms().front();
     EXPECT_EQ(rig.feed->stats().hung, 0U);
+}
+
+TEST_P(FrontEnds, WhoseFragmentsBringOnlyATimeAreMatchedToTheirTriggers) {
+    Rig rig(spec(), stamps, 4096, system_clock(), true);
+    ASSERT_TRUE(rig.feed->begin());
+    rig.clear(0, 0);  // it begins at 1
+    constexpr std::uint32_t events = 300, lost = 150;
+    Random random(3);
+    std::vector<Trigger> triggers;
+    std::vector<wire::TriggerNotice> notices;
+    auto time = std::chrono::nanoseconds(1'700'000'000s);
+    for (std::uint32_t id = 1; id <= events + 1; ++id) {  // behind the last one, which is not waited for then
+        time += std::chrono::nanoseconds(50'000 + random.below(200'000));
+        notices.push_back({.level1_id = Level1Id{id}, .type = 1, .time_ns = time.count()});
+        if (id <= events) triggers.push_back({.level1_id = Level1Id{id}, .type = 1, .time = time});
+    }
+    rig.matched->start();
+    rig.matched->add_triggers(notices);
+    rig.feed->read_out(triggers);  // the board has the trigger's signal, and its clock
+    ASSERT_TRUE(Rig::comes_true([&] { return rig.store.ledger().counts().received == 2 * events; }));
+    rig.feed->stop(generous);
+    rig.matched->end_run();
+    for (std::uint32_t id = 1; id <= events; ++id)
+        for (const auto source : two_sources)
+            EXPECT_EQ(rig.state(id, source) == wire::RobState::here, id != lost || source == two_sources[0]) << id;
+    EXPECT_EQ(rig.store.ledger().counts().rejected[static_cast<std::size_t>(RobReject::no_trigger)], 1U);
+    EXPECT_TRUE(rig.alarms().empty()) << rig.alarms().front();
+    rig.expect_balance();
 }
 
 TEST_P(FrontEnds, WaitingForRoomIsNoHangingAndAStopEndsIt) {

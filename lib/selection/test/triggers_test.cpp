@@ -30,6 +30,9 @@ TEST(TriggerSpec, SourcesAreReadAsTheyAreWritten) {
     EXPECT_EQ(parse_trigger_spec("file").value().kind, TriggerKind::file);
     EXPECT_EQ(parse_trigger_spec("network").value().kind, TriggerKind::network);
     EXPECT_EQ(parse_trigger_spec("first:0x420000").value().source, SourceId{0x42'0000});
+    const auto plug_in = parse_trigger_spec("plug-in:units/mine.py").value();
+    EXPECT_EQ(plug_in.kind, TriggerKind::plug_in);
+    EXPECT_EQ(plug_in.file, "units/mine.py");
     const auto periodic = parse_trigger_spec("periodic:100Hz").value();
     EXPECT_EQ(periodic.kind, TriggerKind::periodic);
     EXPECT_DOUBLE_EQ(periodic.rate, 100);

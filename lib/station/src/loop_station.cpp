@@ -47,6 +47,7 @@ Result<> LoopStation::begin(RunNumber run, bool again) {
     Result<> prepared;
     loop_->in_loop([&] { prepared = logic_->prepare_run(run, again); });
     if (!prepared) return prepared;
+    WEIR_TRY(logic_->await_workers());
     status_.write({}, false);  // who asks from now on asks about this run
     loop_->begin_run(run, [&] { logic_->start_run(run, clock_.now()); });
     return {};

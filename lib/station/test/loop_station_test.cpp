@@ -25,8 +25,8 @@ public:
         std::mutex mutex;  // calls are read while the loop's thread goes on
         Calls calls;
         std::atomic<bool> idle{true}, idle_after_force{false};
-        bool refuse = false, wait_after_force = true;
-        std::optional<std::thread::id> stopped_by;
+        bool refuse = false, workers_fail = false, wait_after_force = true;
+        std::optional<std::thread::id> awaited_by, stopped_by;
 
         void add(std::string call) {
             const std::scoped_lock lock(mutex);
@@ -57,6 +57,10 @@ public:
     Result<> prepare_run(RunNumber, bool again) override {
         plan_.add(again ? "prepare again" : "prepare");
         return plan_.refuse ? fail(Errc::refused, "not this run") : Result<>{};
+    }
+    Result<> await_workers() override {
+        plan_.awaited_by = std::this_thread::get_id();
+        return plan_.workers_fail ? fail(Errc::refused, "a worker is off") : Result<>{};
     }
     void start_run(RunNumber, SteadyTime) override {
         ++runs_;
@@ -164,6 +168,12 @@ TEST_F(LoopStationTest, ARunThatTheLogicRefusesDoesNotBeginAndTheNextMay) {
     EXPECT_EQ(station.start(RunNumber{1}).error().code, Errc::refused);
     EXPECT_THAT(plan.take(), ElementsAre("peers 1", "prepare"));
     plan.refuse = false;
+    EXPECT_EQ(plan.awaited_by, std::nullopt);
+    plan.workers_fail = true;
+    EXPECT_EQ(station.start(RunNumber{1}).error().code, Errc::refused);
+    EXPECT_THAT(plan.take(), ElementsAre("prepare"));
+    EXPECT_EQ(plan.awaited_by, std::this_thread::get_id());
+    plan.workers_fail = false;
     EXPECT_TRUE(station.start(RunNumber{1}));  // and is destroyed as it is
 }
 

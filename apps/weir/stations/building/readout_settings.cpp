@@ -55,7 +55,7 @@ void ReadoutSettings::declare(service::Settings& settings, const std::string& se
     settings
         .add(section, "lost_after", o.store.lost_after,
              "a ROB does not come any more when its source has sent one so many "
-             "events newer; 0: it is waited for, or with input_udp events_max")
+             "events newer; 0: it is waited for, or with input_udp and match = \"time:...\" events_max")
         .at_most(1 << 30);
     settings
         .add(section, "handlers", o.handlers.handlers,
@@ -139,10 +139,11 @@ Result<readout::ReadoutStationOptions> ReadoutSettings::options(const StationPla
     if (o.feed != readout::FeedKind::network && (port || o.datagrams))
         return fail(Errc::usage,
                     "input and input_udp take fragments when source = \"network\"; set that, or leave them out");
-    o.matching = WEIR_TRY(match_.matching(port ? port->tls : transport::TlsFiles{}));
-    if (o.matching && o.feed != readout::FeedKind::network)
+    o.matching = WEIR_TRY(match_.matching(input_.tls()));
+    if (o.matching && o.feed != readout::FeedKind::network && o.feed != readout::FeedKind::front_end)
         return fail(Errc::usage,
-                    "match = \"time:...\" is for fragments from outside; set source = \"network\", or leave it out");
+                    "match = \"time:...\" is for fragments from outside; set source = \"network\" or a front-end, or "
+                    "leave it out");
     if (!o.matching && o.datagrams && !o.datagrams->header.own && o.datagrams->header.counter.size == 0)
         return fail(
             Errc::usage,

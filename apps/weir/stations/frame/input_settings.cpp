@@ -24,8 +24,7 @@ void InputSettings::declare(service::Settings& settings, const std::string& sect
 
 Result<std::optional<InputPort>> InputSettings::port() const {
     if (input_.empty()) return std::nullopt;
-    InputPort port{.listen = WEIR_TRY(transport::parse_host_port(input_)),
-                   .tls = {tls_certificate_, tls_key_, tls_ca_}};
+    InputPort port{.listen = WEIR_TRY(transport::parse_host_port(input_)), .tls = tls()};
     if (!port.tls.any() && !plain_)
         WEIR_TRY(check_plain(port.listen, "tls_certificate, tls_key and tls_ca, or plain = true"));
     return port;

@@ -23,6 +23,8 @@ public:
     void declare(service::Settings& settings, const std::string& section, const std::string& what);
     /// Nothing: there is none. Errc::usage: plain TCP where other machines reach it.
     [[nodiscard]] Result<std::optional<InputPort>> port() const;
+    /// The files that are named, with a port or without.
+    [[nodiscard]] transport::TlsFiles tls() const { return {tls_certificate_, tls_key_, tls_ca_}; }
     /// What is readable and can be forged on the way is wanted.
     [[nodiscard]] bool plain() const noexcept { return plain_; }
 

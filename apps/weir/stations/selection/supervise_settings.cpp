@@ -84,8 +84,8 @@ Result<> read_headers(const std::filesystem::path& path, std::vector<wire::Event
 }
 
 Result<> check_trigger_source(const std::string& text) {
-    WEIR_TRY(selection::parse_trigger_spec(text));
-    return {};
+    const auto spec = WEIR_TRY(selection::parse_trigger_spec(text));
+    return spec.kind == selection::TriggerKind::plug_in ? selection::TriggerPlugInSpec::check(spec.file) : Result<>{};
 }
 
 }  // namespace
@@ -97,7 +97,8 @@ void SuperviseSettings::declare(service::Settings& settings, const std::string& 
     settings
         .add(section, "source", source_,
              "of the triggers. made: headers are made up; file: those of the raw file that --source names, in turn; "
-             "network: a trigger unit outside brings them; first:0x420000: an event begins when a fragment of that "
+             "network: a trigger unit outside brings them; plug-in:NAME.so or NAME.py: code that reads a trigger unit; "
+             "first:0x420000: an event begins when a fragment of that "
              "source arrives; periodic:100Hz, random:1kHz: by the clock")
         .each(check_trigger_source);
     settings.add(section, "first_global_id", first_global_, "of a run");
@@ -132,6 +133,19 @@ void SuperviseSettings::declare(service::Settings& settings, const std::string& 
     settings.add(section, "batch", options_.batch, "events in one message")
         .at_least(1)
         .at_most(static_cast<std::int64_t>(wire::tickets_max));
+    settings
+        .add(section, "time_limit", plug_in_.time_limit,
+             "for one call of a trigger plug-in; one that takes longer hangs")
+        .at_least(1ms);
+    settings
+        .add(section, "start_limit", plug_in_.start_limit, "for a trigger plug-in to be loaded, and for its begin_run")
+        .at_least(10ms);
+    settings
+        .add(section, "poll_interval", plug_in_.poll_interval,
+             "of a trigger plug-in: the pause after a poll that sent nothing")
+        .at_least(1us)
+        .at_most(1s);
+    settings.add(section, "python", python_, "the Python that runs a trigger plug-in NAME.py");
     input_.declare(settings, section, "triggers");
     loop_.declare(settings, section);
 }
@@ -153,6 +167,14 @@ Result<selection::SupervisorStationOptions> SuperviseSettings::to_options(const 
     if (network && rate_ > 0)
         return fail(Errc::usage,
                     fmt::format("source = \"network\": the trigger unit has the rate; remove rate = {}", rate_));
+    if (options.supervisor.triggers.kind == selection::TriggerKind::plug_in) {
+        if (rate_ > 0)
+            return fail(Errc::usage,
+                        fmt::format("source = \"{}\": the plug-in has the rate; remove rate = {}", source_, rate_));
+        options.plug_in = plug_in_;
+        options.plug_in->file = options.supervisor.triggers.file;
+        options.plug_in->python = python_;
+    }
     if (!by_clock) options.supervisor.triggers.rate = static_cast<double>(rate_);
     const auto port = WEIR_TRY(input_.port());
     if (network && !port)

@@ -24,6 +24,8 @@ private:
     [[nodiscard]] Result<selection::SupervisorStationOptions> to_options(const StationPlace& place) const;
 
     selection::SupervisorOptions options_{};
+    selection::TriggerPlugInSpec plug_in_{};
+    std::string python_ = "/usr/bin/python3";
     std::uint64_t rate_ = 0, first_global_ = 1;
     std::string source_ = "made";
     std::string lost_decision_ = "accept";

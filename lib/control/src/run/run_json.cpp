@@ -119,7 +119,9 @@ json::object to_json(const TriggerAccount& t) {
             {"lost", named(t.lost)},
             {"out_of_order", named(t.out_of_order)},
             {"too_far_ahead", named(t.too_far_ahead)},
-            {"doubled", named(t.doubled)}};
+            {"doubled", named(t.doubled)},
+            {"plug_in_crashed", t.plug_in_crashed},
+            {"plug_in_hung", t.plug_in_hung}};
 }
 
 json::value to_json(const std::optional<EventAccount>& account) {

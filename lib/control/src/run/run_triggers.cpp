@@ -72,6 +72,8 @@ TriggerAccount triggers_of(const std::vector<StationResult>& stations) {
             else if (name == "triggers_out_of_order") account.out_of_order.triggers = whole(value);
             else if (name == "triggers_too_far_ahead") account.too_far_ahead.triggers = whole(value);
             else if (name == "triggers_doubled") account.doubled.triggers = whole(value);
+            else if (name == "trigger_plug_in_crashed") account.plug_in_crashed = whole(value);
+            else if (name == "trigger_plug_in_hung") account.plug_in_hung = whole(value);
             else if (name.starts_with(busy_prefix)) account.busy_seconds[name.substr(busy_prefix.size())] = value;
         }
         if (!station.events) continue;
@@ -96,6 +98,13 @@ std::uint64_t decisions_of(const service::StationLedger& ledger, const std::map<
 
 void check_triggers(RunResult& result, const IncompleteLimit& limit) {
     const auto& t = result.triggers;
+    const auto times = [](std::uint64_t count, const char* what) {
+        return count == 0 ? std::string{} : fmt::format("{} {} time{}", what, count, count == 1 ? "" : "s");
+    };
+    if (t.plug_in_crashed + t.plug_in_hung > 0)
+        result.problems.push_back(
+            fmt::format("the trigger plug-in {}: triggers of that time are missing",
+                        joined({times(t.plug_in_crashed, "crashed"), times(t.plug_in_hung, "hung")})));
     const auto without_event = t.lost.triggers + t.out_of_order.triggers + t.too_far_ahead.triggers;
     const auto all = result.events.triggers + t.lost.triggers;
     if (!limit.passed(without_event, all)) return;

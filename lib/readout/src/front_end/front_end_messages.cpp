@@ -68,9 +68,10 @@ Result<> read_triggers(ConstData body, std::vector<Trigger>& into) {
     if (body.size() % trigger_size != 0) return fail(Errc::truncated, "the message ends early");
     into.clear();
     for (std::size_t at = 0; at < body.size(); at += trigger_size)
-        into.push_back({.level1_id = Level1Id{load_little<std::uint32_t>(body, at)},
-                        .type = load_little<std::uint32_t>(body, at + 4),
-                        .time = std::chrono::nanoseconds(load_little<std::uint64_t>(body, at + 8))});
+        into.push_back(
+            {.level1_id = Level1Id{load_little<std::uint32_t>(body, at)},
+             .type = load_little<std::uint32_t>(body, at + 4),
+             .time = std::chrono::nanoseconds(static_cast<std::int64_t>(load_little<std::uint64_t>(body, at + 8)))});
     return {};
 }
 

@@ -4,7 +4,7 @@
 //
 // To the process:
 //   begin_run  u32 run, u32 poll_interval in us, u32 for each source
-//   triggers   for each: u32 level-1 id, u32 type, u64 time in ns
+//   triggers   for each: u32 level-1 id, u32 type, i64 time in ns
 //   end_run    nothing
 // Back:
 //   ready      u32: 1 it polls, 2 it reads out on request; the file is loaded

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -32,6 +33,7 @@ enum Fault : std::uint32_t {
     runs_freely,
     poll_throws,
     begin_crashes,
+    stamps,
 };
 
 class Faulty final : public readout::FrontEnd {
@@ -48,6 +50,7 @@ public:
     }
     void read_out(const readout::Trigger& trigger, readout::FragmentSink& out) override {
         const auto id = number(trigger.level1_id);
+        if (fault_ == stamps) return happened_.push_back(trigger);
         if (id % 10 == 5) {
             if (fault_ == read_out_throws) throw std::runtime_error("no data in the module");
             if (fault_ == read_out_hangs) std::this_thread::sleep_for(1000s);
@@ -57,28 +60,43 @@ public:
                 const auto sent = ::write(3, "this is no message at all", 25);
             if (fault_ == wrong_fragments) send_wrong(id, out);
         }
-        for (const auto source : sources_) send(source, id, out, false);
+        for (const auto source : sources_) send(source, id, out);
     }
     void poll(readout::FragmentSink& out) override {
         if (fault_ == poll_throws && polled_++ % 2 == 0) throw std::runtime_error("the bus does not answer");
         if (fault_ == runs_freely || fault_ == poll_throws)
             for (int i = 0; i < 10; ++i, ++next_)
-                for (const auto source : sources_) send(source, next_, out, true);
+                for (const auto source : sources_) send(source, next_, out, next_);
+        if (fault_ == stamps) send_stamped(out);
     }
     void end_run(readout::FragmentSink& out) override {
         if (fault_ == end_throws) throw std::runtime_error("the crate is off");
         if (fault_ == end_hangs) std::this_thread::sleep_for(1000s);
         if (fault_ == none && !sources_.empty())
-            send(sources_.front(), 1'000'000, out, true);  // far too late, or early
+            send(sources_.front(), 1'000'000, out, 1'000'000);  // far too late, or early
     }
 
 private:
+    /// A board that knows no level-1 ids: its clock was switched on long after the others, and runs 10 ppm faster. Of
+    /// the second source the fragment of event 150 is lost, and of the first noise comes between events 200 and 201.
+    void send_stamped(readout::FragmentSink& out) {
+        for (const auto& trigger : happened_) {
+            const auto id = number(trigger.level1_id);
+            const auto time = (trigger.time - 1'700'000'000s).count();
+            const auto stamp = time + time / 100'000 - 5'000'000'000;
+            for (const auto source : sources_)
+                if (id != 150 || source == sources_.front()) send(source, id, out, {}, stamp);
+            if (id == 200) send(sources_.front(), id, out, {}, stamp + 20'000);
+        }
+        happened_.clear();
+    }
     /// Bytes of the id: id % 100 of them, each the id and its place.
-    void send(SourceId source, std::uint32_t id, readout::FragmentSink& out, bool with_id) {
+    void send(SourceId source, std::uint32_t id, readout::FragmentSink& out,
+              std::optional<std::uint32_t> level1_id = {}, std::optional<std::int64_t> time_ns = {}) {
         payload_.clear();
         for (std::uint32_t i = 0; i < id % 100; ++i) payload_.push_back(static_cast<std::byte>(id + i));
-        wire::InputFragment fragment{.source = source, .status_words = {id}, .payload = payload_};
-        if (with_id) fragment.level1_id = Level1Id{id};
+        wire::InputFragment fragment{.source = source, .time_ns = time_ns, .status_words = {id}, .payload = payload_};
+        if (level1_id) fragment.level1_id = Level1Id{*level1_id};
         out.send(fragment);
     }
     void send_wrong(std::uint32_t id, readout::FragmentSink& out) {
@@ -93,6 +111,7 @@ private:
     Fault fault_{};
     std::vector<SourceId> sources_;
     std::vector<std::byte> payload_;
+    std::vector<readout::Trigger> happened_;  // and not yet sent
     std::uint32_t next_ = 1;
     int polled_ = 0;
 };

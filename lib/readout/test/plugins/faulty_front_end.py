@@ -4,12 +4,12 @@ import os
 import time
 
 (NONE, BEGIN_THROWS, BEGIN_HANGS, READ_OUT_THROWS, READ_OUT_HANGS, CRASHES, EXITS, SENDS_GARBAGE, WRONG_FRAGMENTS, END_THROWS,
- END_HANGS, RUNS_FREELY, POLL_THROWS, BEGIN_CRASHES) = range(14)
+ END_HANGS, RUNS_FREELY, POLL_THROWS, BEGIN_CRASHES, STAMPS) = range(15)
 
 
 def begin_run(run, the_sources):
-    global fault, sources, following, polled
-    fault, sources, following, polled = run % 100, the_sources, 1, 0
+    global fault, sources, following, polled, happened
+    fault, sources, following, polled, happened = run % 100, the_sources, 1, 0, []
     if fault == BEGIN_THROWS:
         raise RuntimeError("the crate is off")
     if fault == BEGIN_HANGS:
@@ -21,6 +21,8 @@ def begin_run(run, the_sources):
 
 def read_out(trigger, out):
     event = trigger.level1_id
+    if fault == STAMPS:
+        return happened.append(trigger)
     if event % 10 == 5:
         if fault == READ_OUT_THROWS:
             raise RuntimeError("no data in the module")
@@ -48,6 +50,8 @@ def poll(out):
             for source in sources:
                 send(source, following, out, following)
             following += 1
+    if fault == STAMPS:
+        send_stamped(out)
 
 
 def end_run(out):
@@ -59,9 +63,23 @@ def end_run(out):
         send(sources[0], 1_000_000, out, 1_000_000)  # far too late, or early
 
 
-def send(source, event, out, level1_id=None):
+def send(source, event, out, level1_id=None, time_ns=None):
     """Bytes of the id: id % 100 of them, each the id and its place."""
-    out.send(source, bytes((event + i) & 0xff for i in range(event % 100)), level1_id=level1_id, status=[event])
+    out.send(source, bytes((event + i) & 0xff for i in range(event % 100)), level1_id=level1_id, time_ns=time_ns, status=[event])
+
+
+def send_stamped(out):
+    """A board that knows no level-1 ids: its clock was switched on long after the others, and runs 10 ppm faster. Of the
+    second source the fragment of event 150 is lost, and of the first noise comes between events 200 and 201."""
+    for trigger in happened:
+        time_ns = trigger.time_ns - 1_700_000_000_000_000_000
+        stamp = time_ns + time_ns // 100_000 - 5_000_000_000
+        for source in sources:
+            if trigger.level1_id != 150 or source == sources[0]:
+                send(source, trigger.level1_id, out, time_ns=stamp)
+        if trigger.level1_id == 200:
+            send(sources[0], 200, out, time_ns=stamp + 20_000)
+    happened.clear()
 
 
 def send_wrong(event, out):

@@ -30,7 +30,8 @@ std::unique_ptr<TriggerSource> make_triggers(const SupervisorOptions& options, c
     switch (spec.kind) {
         case TriggerKind::made:
         case TriggerKind::file:
-        case TriggerKind::network: break;  // whose source is given
+        case TriggerKind::network:
+        case TriggerKind::plug_in: break;  // whose source is given
         case TriggerKind::first:
             return std::make_unique<FirstTriggers>(spec.source, options.first_level1, report, clock);
         case TriggerKind::periodic:

@@ -7,25 +7,36 @@
 #include <optional>
 
 #include "triggers/outside/trigger_server.hpp"
+#include "triggers/plug_in/trigger_process.hpp"
 #include "weir/selection/selection_unit.hpp"
 
 namespace weir::selection {
 
 namespace {
 
+/// A plug-in that brings the triggers.
+struct PlugIn {
+    TriggerPlugInFile file;
+    PlugInTriggers triggers;
+};
+
 /// The logic, and what its thread reports to the others.
 class SupervisorLogic final : public station::StationLogic {
 public:
     SupervisorLogic(const SupervisorOptions& options, std::shared_ptr<TriggerServer> server,
-                    messaging::StationLoop& loop, service::SharedStatus& status, Reporter report, const Clock& clock)
+                    std::shared_ptr<PlugIn> plug_in, messaging::StationLoop& loop, service::SharedStatus& status,
+                    const Reporter& report, const Clock& clock)
         : loop_(loop),
           status_(status),
+          report_(report),
           clock_(clock),
           server_(std::move(server)),
+          plug_in_(std::move(plug_in)),
           first_(options.triggers.source),
-          counts_ids_(server_ || options.triggers.kind == TriggerKind::first),
-          supervisor_(server_ ? Supervisor(options, loop.endpoint(), server_->triggers(), std::move(report))
-                              : Supervisor(options, loop.endpoint(), clock, std::move(report))) {}
+          counts_ids_(server_ || plug_in_ || options.triggers.kind == TriggerKind::first),
+          supervisor_(server_    ? Supervisor(options, loop.endpoint(), server_->triggers(), report)
+                      : plug_in_ ? Supervisor(options, loop.endpoint(), plug_in_->triggers, report)
+                                 : Supervisor(options, loop.endpoint(), clock, report)) {}
     ~SupervisorLogic() override { end_input(); }
 
     /// Of the readouts with the one that takes results, and with those that may be busy.
@@ -39,6 +50,20 @@ public:
                                                  "is filled from outside serves it",
                                                  number(first_)));
         return {};
+    }
+    Result<> prepare_run(RunNumber run, bool) override {
+        if (plug_in_) process_.emplace(plug_in_->file, run, plug_in_->triggers, report_, [this] { loop_.call([] {}); });
+        return {};
+    }
+    /// Its begin_run has returned: it may send from start_run() on.
+    Result<> await_workers() override {
+        if (!process_) return {};
+        auto begun = process_->begin();
+        if (begun) return {};
+        process_->end();
+        process_->join();
+        return fail(begun.error().code,
+                    fmt::format("the trigger plug-in {}: {}", plug_in_->file.spec.file, begun.error().context));
     }
     void start_run(RunNumber run, SteadyTime now) override {
         over_ = false;
@@ -55,6 +80,9 @@ public:
     bool force(SteadyTime now) override {
         supervisor_.force_all(now);
         return true;
+    }
+    void stop_workers(bool, std::chrono::milliseconds) override {
+        if (process_) process_->join();  // its end_run has its own limit
     }
     /// Messages may still be in flight to a DFM that is gone; what was accepted is known.
     void end_run() override { over_ = true; }
@@ -99,6 +127,7 @@ public:
         status.counters["triggers_in_dead_time"] = double(triggers.dead_time);
         if (counts_ids_) add_order(triggers, counts.skipped, status);
         if (server_) add_input(status);
+        if (process_) add_plug_in(status);
         const auto busy = supervisor_.busy_times();
         status.counters["running_seconds"] = busy.running;
         if (busy.dead) status.counters["dead_seconds"] = *busy.dead;
@@ -125,6 +154,7 @@ private:
     /// No trigger comes in any more; those that wait are refused.
     void end_input() {
         if (server_) server_->end_run();
+        if (process_) process_->end();
     }
     static void add_order(const TriggerCounts& triggers, std::uint64_t skipped, service::StationStatus& status) {
         status.counters["triggers_lost"] = double(triggers.lost);
@@ -144,14 +174,25 @@ private:
         status.counters["input_refused"] = double(stats.refused);
         status.counters["input_bytes"] = double(stats.receiver.bytes);
     }
+    void add_plug_in(service::StationStatus& status) const {
+        const auto stats = process_->stats();
+        status.counters["trigger_plug_in_waiting"] = double(plug_in_->triggers.waiting());
+        status.counters["trigger_plug_in_threw"] = double(stats.threw);
+        status.counters["trigger_plug_in_hung"] = double(stats.hung);
+        status.counters["trigger_plug_in_crashed"] = double(stats.crashed);
+        status.counters["trigger_plug_in_restarts"] = double(stats.restarts);
+    }
 
     messaging::StationLoop& loop_;
     service::SharedStatus& status_;
+    const Reporter& report_;
     const Clock& clock_;
-    const std::shared_ptr<TriggerServer>
-        server_;             // shared with the station, which has it from configure on; may be null
-    const SourceId first_;   // that events begin with, if they do
-    const bool counts_ids_;  // of triggers from outside
+    // Shared with the station, which has it from configure on; at most one is not null.
+    const std::shared_ptr<TriggerServer> server_;
+    const std::shared_ptr<PlugIn> plug_in_;
+    std::optional<TriggerProcess> process_;  // of the run, or the last one
+    const SourceId first_;                   // that events begin with, if they do
+    const bool counts_ids_;                  // of triggers from outside
     Supervisor supervisor_;
     bool over_ = false;  // the run
 };
@@ -176,14 +217,20 @@ station::LoopStationOptions around(const SupervisorStationOptions& options) {
 SupervisorStation::SupervisorStation(SupervisorStationOptions options, Reporter report, const Clock& clock)
     : LoopStation(
           around(options),
-          [supervisor = options.supervisor, input = options.input, report = std::move(report),
-           &clock]() -> Result<MakeLogic> {
+          [supervisor = options.supervisor, input = options.input, plug_in = options.plug_in,
+           report = std::move(report), &clock]() -> Result<MakeLogic> {
               std::shared_ptr<TriggerServer> server;
               if (input) server = WEIR_TRY(TriggerServer::open(*input, supervisor.first_level1, report, clock));
-              return
-                  [&supervisor, &report, &clock, server](messaging::StationLoop& loop, service::SharedStatus& status) {
-                      return std::make_unique<SupervisorLogic>(supervisor, server, loop, status, report, clock);
-                  };
+              std::shared_ptr<PlugIn> code;
+              if (plug_in) {
+                  auto spec = *plug_in;
+                  spec.clock = &clock;
+                  code.reset(new PlugIn{WEIR_TRY(TriggerPlugInFile::open(spec)), {supervisor.first_level1, report}});
+              }
+              return [&supervisor, &report, &clock, server, code](messaging::StationLoop& loop,
+                                                                  service::SharedStatus& status) {
+                  return std::make_unique<SupervisorLogic>(supervisor, server, code, loop, status, report, clock);
+              };
           },
           clock) {}
 

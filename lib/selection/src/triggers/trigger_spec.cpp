@@ -50,6 +50,14 @@ Result<TriggerSpec> parse_trigger_spec(std::string_view text) {
     if (text == "made") return TriggerSpec{.kind = TriggerKind::made};
     if (text == "file") return TriggerSpec{.kind = TriggerKind::file};
     if (text == "network") return TriggerSpec{.kind = TriggerKind::network};
+    if (word == "plug-in") {
+        if (behind.empty())
+            return fail(Errc::usage,
+                        fmt::format("\"{}\" names no file; write plug-in:NAME.so or plug-in:NAME.py", text));
+        return TriggerSpec{.kind = TriggerKind::plug_in, .file = std::string(behind)};
+    }
+    if (text.ends_with(".so") || text.ends_with(".py"))
+        return fail(Errc::usage, fmt::format("\"{0}\" is no source of triggers; write plug-in:{0}", text));
     if (word == "first") {
         const auto source = parse_source_id(behind);
         if (!source) return fail(Errc::usage, fmt::format("\"{}\" names no source; write first:0x420000", text));
@@ -58,11 +66,13 @@ Result<TriggerSpec> parse_trigger_spec(std::string_view text) {
     if (word == "periodic" || word == "random")
         return TriggerSpec{.kind = word == "random" ? TriggerKind::random : TriggerKind::periodic,
                            .rate = WEIR_TRY(parse_rate(behind))};
-    const std::array words{std::string("made"),  std::string("file"),     std::string("network"),
-                           std::string("first"), std::string("periodic"), std::string("random")};
-    return fail(Errc::usage, fmt::format("\"{}\" is no source of triggers; there are made, file, network, "
-                                         "first:0x420000, periodic:100Hz and random:1kHz{}",
-                                         text, did_you_mean(std::string(word), words)));
+    const std::array words{std::string("made"),    std::string("file"),     std::string("network"),
+                           std::string("plug-in"), std::string("periodic"), std::string("first"),
+                           std::string("random")};
+    return fail(Errc::usage,
+                fmt::format("\"{}\" is no source of triggers; there are made, file, network, plug-in:NAME.py, "
+                            "first:0x420000, periodic:100Hz and random:1kHz{}",
+                            text, did_you_mean(std::string(word), words)));
 }
 
 }  // namespace weir::selection

@@ -32,11 +32,13 @@ struct TriggerAccount {
     std::optional<double> dead_seconds{};          // and there was no room; nothing: they have no times of their own
     std::map<std::string, double> busy_seconds{};  // by cause: "units", or the name of the DFM or a readout
     std::uint64_t in_dead_time = 0;                // triggers that did not happen because of it
-    // Of a trigger unit outside.
+    // Of a trigger unit outside, or a plug-in.
     NamedTriggers lost{};           // they never came
     NamedTriggers out_of_order{};   // came behind a later one, and were refused
     NamedTriggers too_far_ahead{};  // likewise; among them some that were no triggers
     NamedTriggers doubled{};        // came again, and were refused that time
+    // Of a trigger plug-in: how often its process ended by itself, or was killed because a call did not return.
+    std::uint64_t plug_in_crashed = 0, plug_in_hung = 0;
 
     /// Dead seconds as a share of the running ones.
     [[nodiscard]] std::optional<double> dead_time() const noexcept;
@@ -53,7 +55,8 @@ struct TriggerAccount {
 [[nodiscard]] std::uint64_t decisions_of(const service::StationLedger& ledger,
                                          const std::map<std::string, double>& counters);
 
-/// Adds a problem when more triggers did not become events than may: each is named.
+/// Adds a problem when more triggers did not become events than may: each is named; and one for a plug-in that crashed
+/// or hung, since nobody knows which triggers are missing.
 void check_triggers(RunResult& result, const IncompleteLimit& limit);
 
 }  // namespace weir::control

@@ -34,7 +34,8 @@ struct Trigger {
 class FragmentSink {
 public:
     /// Takes one fragment; its views need to be valid for the call only. Waits while the readout's buffers are full:
-    /// that is the busy of this front-end. Within read_out() a fragment without a level-1 id gets that of the trigger.
+    /// that is the busy of this front-end. Within read_out() a fragment without a level-1 id gets that of the trigger;
+    /// elsewhere one with a time goes to the trigger of that time, where the readout matches (`match = "time:..."`).
     /// False: the run ends and there is no room; return.
     virtual bool send(const wire::InputFragment& fragment) = 0;
 

@@ -41,7 +41,7 @@ struct ReadoutStationOptions {
     std::optional<DatagramInputOptions> datagrams{};    // network: by UDP
     double busy_high = 0.5,
            busy_low = 0.25;  // network, front_end: shares of the buffers above and below which it is busy, and not
-    std::optional<TimeMatching> matching{};  // network: of fragments that bring a time and no level-1 id
+    std::optional<TimeMatching> matching{};  // network, front_end: of fragments that bring a time and no level-1 id
     FrontEndSpec front_end{};
     Level1Id first{1};
     RobStoreOptions store{};           // without its sources and first

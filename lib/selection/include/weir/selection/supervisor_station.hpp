@@ -8,6 +8,7 @@
 #include "weir/base/report.hpp"
 #include "weir/selection/supervisor.hpp"
 #include "weir/selection/trigger_input.hpp"
+#include "weir/selection/trigger_plug_in_spec.hpp"
 #include "weir/station/loop_station.hpp"
 
 namespace weir::selection {
@@ -16,7 +17,8 @@ struct SupervisorStationOptions {
     std::string name = "l2sv";
     wire::StationId id{};
     SupervisorOptions supervisor{};
-    std::optional<TriggerInput> input{};  // of TriggerKind::network, which needs it
+    std::optional<TriggerInput> input{};         // of TriggerKind::network, which needs it
+    std::optional<TriggerPlugInSpec> plug_in{};  // of TriggerKind::plug_in, which needs it
     messaging::MessageLoopOptions loop{};
     messaging::LinkKind link = messaging::LinkKind::udp;
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "weir/base/ids.hpp"
@@ -16,13 +17,15 @@ enum class TriggerKind : std::uint8_t {
     periodic,  // "periodic:100Hz": by the clock, at equal intervals
     random,    // "random:1kHz": by the clock, at exponential intervals
     network,   // "network": a trigger unit outside brings them
+    plug_in,   // "plug-in:NAME.so": code that reads a trigger unit, which the supervisor runs
     first,     // "first:0x420000": an event begins when a fragment of that source arrives at its readout
 };
 
 struct TriggerSpec {
     TriggerKind kind = TriggerKind::made;
-    SourceId source{};  // of first
-    double rate = 0;    // a second: of periodic and random, and of made and file, where 0 is as fast as they are taken
+    SourceId source{};   // of first
+    std::string file{};  // of plug_in
+    double rate = 0;     // a second: of periodic and random, and of made and file, where 0 is as fast as they are taken
 };
 
 /// Reads `source`. Errc::usage: it is none; the error names those that there are.

@@ -24,8 +24,9 @@
 
 namespace weir::station {
 
-/// What a station does from connect to disconnect. The loop's thread makes all calls but stop_workers()
-/// and speaks_with(), which the thread of transitions makes, speaks_with() beside the loop's.
+/// What a station does from connect to disconnect. The loop's thread makes all calls but
+/// await_workers(), stop_workers() and speaks_with(), which the thread of transitions makes, speaks_with() and
+/// await_workers() beside the loop's.
 class StationLogic : public messaging::LoopLogic {
 public:
     /// Whether a peer of a kind that the loop speaks with is linked to. Looks at nothing that other calls change.
@@ -46,6 +47,9 @@ public:
         static_cast<void>(run), static_cast<void>(again);
         return {};
     }
+    /// Waits for what prepare_run() has begun and which takes long; the loop goes on meanwhile. Error: the run does not
+    /// begin, and what was begun has ended.
+    [[nodiscard]] virtual Result<> await_workers() { return {}; }
     virtual void start_run(RunNumber run, SteadyTime now) = 0;
     virtual void pause() {}
     virtual void resume(SteadyTime now) { static_cast<void>(now); }

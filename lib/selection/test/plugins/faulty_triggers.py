@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A trigger plug-in with every fault that authors make: the run number selects one. As faulty_triggers.cpp."""
+import os
+import time
+
+(NONE, BEGIN_THROWS, POLL_THROWS, HANGS, CRASHES, EXITS, SENDS_GARBAGE, WRONG_IDS, LOOKS_FOR_BUSY, END_THROWS,
+ TOO_MANY_WORDS) = range(11)
+
+
+def begin_run(run, next_level1_id):
+    global fault, following, from_the_first, polled, busy
+    fault, following, polled, busy = run % 100, next_level1_id, 0, 0
+    from_the_first = following == 1
+    if fault == BEGIN_THROWS:
+        raise RuntimeError("the unit is off")
+
+
+def poll(out):
+    global polled, busy, following
+    polled += 1
+    if fault == POLL_THROWS and polled % 2 == 1:
+        raise RuntimeError("the bus does not answer")
+    if fault == LOOKS_FOR_BUSY:
+        if out.busy():
+            busy += 1
+        else:
+            send(out)
+        return
+    for _ in range(10):
+        if following == 50 and from_the_first:
+            fail(out)
+        if following == 11 and fault == WRONG_IDS:
+            for _ in range(2):
+                out.send(level1_id=14, time_ns=14)
+            following = 15
+        send(out)
+
+
+def end_run():
+    if fault == END_THROWS:
+        raise RuntimeError("the unit is off")
+
+
+def send(out):
+    global following
+    out.send(time_ns=1_700_000_000_000_000_000 + 1000 * following, type=busy if fault == LOOKS_FOR_BUSY else following % 7,
+             bunch_crossing_id=following % 3564, words=[following] * (following % 5))
+    following += 1
+
+
+def fail(out):
+    global from_the_first
+    if fault == HANGS:
+        time.sleep(1000)
+    if fault == CRASHES:
+        os.abort()
+    if fault == EXITS:
+        os._exit(3)
+    if fault == SENDS_GARBAGE:
+        os.write(3, b"this is no message at all")
+    if fault == TOO_MANY_WORDS:
+        from_the_first = False
+        out.send(words=[0] * 300)

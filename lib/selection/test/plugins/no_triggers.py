@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No trigger plug-in: it lacks poll(out)."""
