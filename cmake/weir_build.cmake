@@ -66,7 +66,7 @@ target_compile_options(weir_build_flags INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-Wno-null-dereference;-Wno-restrict;-Wno-maybe-uninitialized>)
 # No path of the building machine in what is installed. (Tests keep theirs: they look for data beside the sources.)
 set(weir_installed_flags -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
-# Code that is not hot (commands, tests, fuzz targets, libraries that no event passes through): little optimisation, short builds; with clang's sanitizers none,
+# Code that is not hot (commands, tests, fuzz targets, libraries that hardly work for each event): little optimisation, short builds; with clang's sanitizers none,
 # where what is looked at, the libraries, keeps its own. (Without any, g++'s intrinsics are macros, which some tests define.)
 if(WEIR_SANITIZE AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   set(weir_cold_flags -O0)

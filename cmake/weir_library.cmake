@@ -19,7 +19,7 @@ endfunction()
 #                               what the tests of other libraries need of this one; never installed
 #   [TESTS_USE target...]       what only the tests need
 #   [KERNELS]                   each source is for itself, also with WEIR_UNITY
-#   [COLD])                     no event passes through it: little optimisation, short builds
+#   [COLD])                     what each event costs is elsewhere: little optimisation, short builds
 # Paths are short: HEADERS below include/weir/NAME, SOURCES below src (from where they include each other), TESTS below
 # test, BENCHES below bench, FUZZERS below fuzz. The library is weir::NAME; a test file test/x_test.cpp is part of the
 # program NAME_test; a bench or fuzz file is a program of its own. Tests, benches and fuzzers may include from src. Only

@@ -57,6 +57,7 @@ source = "first:0x420000"
 [assign.dfm]
 [build.sfi-1]
 event_deadline = "5s"
+suspect_deadline = "120s"
 [record.rec-1]
 """
 
@@ -136,11 +137,11 @@ class UdpBoardsTest(BoardsTest):
         end = self.next + triggers
         while self.next < end:
             first, last = self.next, min(self.next + AT_ONCE // 2, end) - 1
-            for board in boards:
+            for board in boards:  # one after the other: what came of one is known before others make it look silent
                 board.trigger(first, last)
-            for board in boards:
                 board.until_sent(first, last)
                 self.sent[self.readout_of(board.source)] += last - first + 1
+                self.until_taken(self.readout_of(board.source))
             for trigger in range(first, last + 1):
                 self.send("ros-1", udp_board.own(LEADER, trigger, payload_of(LEADER, trigger)))
             self.until_taken("ros-1")

@@ -75,9 +75,11 @@ bool Builder::store(Assembly& assembly, Readout& readout, const messaging::Incom
     return true;
 }
 
-/// Of an answer in which others are not there yet: a copy of what is, once, for an event that runs out of time.
+/// Of an answer in which others are not there yet: a copy of what is, once, for an event that runs out of time. Whole
+/// answers must find memory, so there are none when half of it is in use.
 void Builder::keep_early(Assembly& assembly, const Readout& readout) {
-    if (data_.data.empty()) return;
+    const auto memory = pool_.stats();
+    if (data_.data.empty() || memory.in_use.count() > memory.limit.count() / 2) return;
     if (assembly.early.empty()) assembly.early.resize(sources_.size());
     each_rob(assembly, readout, data_.data, [&](std::uint32_t position, SourceId, ConstData rob) {
         if (!assembly.early[position].empty()) return;

@@ -39,7 +39,7 @@ void ReadoutSettings::declare(service::Settings& settings, const std::string& se
         .one_of({"thread", "process"});
     settings
         .add(section, "time_limit", o.front_end.time_limit, "for one call of a front-end; one that takes longer hangs")
-        .at_least(std::chrono::milliseconds(1));
+        .at_least(std::chrono::seconds(2));  // beyond the longest poll_interval
     settings.add(section, "start_limit", o.front_end.start_limit, "for a front-end to be loaded, and for its begin_run")
         .at_least(std::chrono::milliseconds(10));
     settings

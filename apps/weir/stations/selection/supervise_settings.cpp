@@ -136,7 +136,7 @@ void SuperviseSettings::declare(service::Settings& settings, const std::string& 
     settings
         .add(section, "time_limit", plug_in_.time_limit,
              "for one call of a trigger plug-in; one that takes longer hangs")
-        .at_least(1ms);
+        .at_least(2s);  // beyond the longest poll_interval
     settings
         .add(section, "start_limit", plug_in_.start_limit, "for a trigger plug-in to be loaded, and for its begin_run")
         .at_least(10ms);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sums/scrub/scrub_cursor.hpp"
-#include "weir/base/hex.hpp"
 
 #include <fmt/format.h>
 
 #include <array>
 #include <charconv>
 #include <optional>
+
+#include "weir/base/hex.hpp"
 
 namespace weir::app {
 namespace {

@@ -5,7 +5,8 @@
 //     #include <weir/selection/trigger_plug_in.hpp>
 //     struct Spill final : weir::selection::TriggerPlugIn {
 //         void poll(weir::selection::TriggerSink& out) override {
-//             while (unit.has_trigger()) out.send({.time_ns = unit.time_ns(), .type = 1});
+//             while (unit.has_trigger())
+//                 if (!out.send({.time_ns = unit.time_ns(), .type = 1})) return;
 //         }
 //     };
 //     WEIR_TRIGGER_PLUG_IN(Spill)

@@ -200,12 +200,13 @@ void TriggerProcess::end_run(plugin::WorkerProcess& process) {
     write_nothing(ToTriggerPlugIn::end_run, out_);
     process.send(out_);
     plugin::WorkerMessage message;
-    const auto until = in(plug_in_.spec.time_limit);
+    const auto until = in(2 * plug_in_.spec.time_limit);  // the rest of a poll, and end_run
     while (true) {
         const auto got = process.receive(message, until, {});
         if (got != Got::message) return gone(process, got);
         if (message.kind == static_cast<std::uint32_t>(FromTriggerPlugIn::ended)) return;
         if (!take(message, true)) return crashed(trouble_);
+        if (clock_.now() >= until) return gone(process, Got::too_late);  // it sends on and on
     }
 }
 
@@ -259,13 +260,14 @@ void TriggerProcess::gone(plugin::WorkerProcess& process, Got got) {
     if (got != Got::too_late) return crashed(got == Got::nonsense ? process.why_nonsense() : process.how_it_ended({}));
     hung_.fetch_add(1, std::memory_order_relaxed);
     report("trigger plug-in hangs", "a call does not return within time_limit",
-           "its process is killed and started again; what its unit saw meanwhile is lost", "trigger_plug_in_hangs");
+           "its process is killed, and started again in a run; what its unit saw meanwhile is lost",
+           "trigger_plug_in_hangs");
 }
 
 void TriggerProcess::crashed(const std::string& why) {
     crashed_.fetch_add(1, std::memory_order_relaxed);
     report("trigger plug-in crashed", on_one_line(why, 500),
-           "its process is started again; what its unit saw meanwhile is lost", "trigger_plug_in_crashed");
+           "its process is started again in a run; what its unit saw meanwhile is lost", "trigger_plug_in_crashed");
 }
 
 void TriggerProcess::report(const char* what, const std::string& why, const char* advice, const char* alarm) const {
