@@ -71,7 +71,7 @@ class Testbeam(ProgramTest):
     def test_the_page_leads_to_data_that_are_those_of_the_boards(self):
         page = blocks()
         (_, shell, compile_board), (take,), (look,) = page["Build, once"], page["Take data"], page["Look at it"]
-        take = take.replace("20000", str(TRIGGERS)).replace("--rate 2000", f"--rate {RATE}")
+        take = re.sub(r"(--events|--triggers) 20000\b", rf"\1 {TRIGGERS}", take).replace("--rate 2000", f"--rate {RATE}")
         self.assertTrue(take.endswith("\nwait\n"), take)
         waits = take.removesuffix("wait\n") + 'for job in $(jobs -p); do wait "$job" || { echo "job $job: $?"; bad=1; }; done; exit ${bad:-0}\n'
         taken = self.bash(f"set -e\n{shell}{compile_board}set +e\n{waits}")
