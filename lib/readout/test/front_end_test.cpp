@@ -41,6 +41,7 @@ enum Fault : std::uint32_t {
     poll_throws,
     begin_crashes,
     stamps,
+    sends_for_ever,
 };
 
 enum class Where { thread, process, python };
@@ -278,6 +279,17 @@ TEST_P(FrontEnds, WhoseBeginHangsLetTheStartFailWhenItsTimeHasPassed) {
     ASSERT_FALSE(result);
     EXPECT_THAT(result.error().message(), HasSubstr("begin_run does not return within start_limit"));
     rig.feed->stop(100ms);
+}
+
+/// (In a thread it is left behind, as one that hangs.)
+TEST(FrontEndProcess, ThatSendsOnAndOnAtTheEndIsEndedAfterItsTime) {
+    for (const auto where : {Where::process, Where::python}) {
+        Rig rig(spec_of(where), sends_for_ever);
+        ASSERT_TRUE(rig.feed->begin());
+        rig.feed->stop(50ms);
+        EXPECT_EQ(rig.feed->stats().hung, 1U);
+        EXPECT_EQ(rig.feed->stats().restarts, 0U);
+    }
 }
 
 TEST_P(FrontEnds, ThatThrowAreNamedAndLoseOneTriggerOnly) {

@@ -7,6 +7,8 @@
 #include <array>
 #include <mutex>
 #include <optional>
+#include <stop_token>
+#include <thread>
 
 #include "triggers/plug_in/trigger_process.hpp"
 #include "triggers/trigger_time.hpp"
@@ -34,6 +36,7 @@ enum Fault : std::uint32_t {
     looks_for_busy,
     end_throws,
     too_many_words,
+    sends_for_ever,
 };
 
 constexpr auto generous = 120s;  // far more than anything here takes, on a machine with other work too
@@ -242,6 +245,22 @@ TEST_P(TriggerPlugIns, WhoseEndThrowsDoNotHoldUpTheStop) {
     rig.end();
     EXPECT_THAT(rig.alarms(), Contains(HasSubstr("in end_run: ")));
     EXPECT_EQ(rig.process.stats().hung, 0U);
+    rig.expect_balance();
+}
+
+TEST_P(TriggerPlugIns, ThatSendOnAndOnAtTheEndAreEndedAfterTheirTime) {
+    ManualClock clock;
+    Rig rig(file(), sends_for_ever, clock);
+    rig.start();
+    ASSERT_TRUE(rig.take(100));
+    rig.triggers.end_input();
+    rig.process.end();
+    std::jthread passes([&](const std::stop_token& stop) {
+        while (!stop.stop_requested()) clock.advance(1s), std::this_thread::sleep_for(1ms);
+    });
+    rig.process.join();
+    EXPECT_EQ(rig.process.stats().hung, 1U);
+    EXPECT_EQ(rig.process.stats().restarts, 0U);
     rig.expect_balance();
 }
 

@@ -194,6 +194,7 @@ private:
             if (got != Got::message) return gone(process, got);
             if (message.kind == static_cast<std::uint32_t>(FromFrontEnd::ended)) return;
             if (!take(process, message, stopped.get_token())) return crashed(trouble_);
+            if (clock_.now() >= end_by_) return gone(process, Got::too_late);  // it sends on and on
         }
     }
 

@@ -34,6 +34,7 @@ enum Fault : std::uint32_t {
     poll_throws,
     begin_crashes,
     stamps,
+    sends_for_ever,
 };
 
 class Faulty final : public readout::FrontEnd {
@@ -68,6 +69,7 @@ public:
             for (int i = 0; i < 10; ++i, ++next_)
                 for (const auto source : sources_) send(source, next_, out, next_);
         if (fault_ == stamps) send_stamped(out);
+        while (fault_ == sends_for_ever) send(sources_.front(), 1'000'000, out, 1'000'000);
     }
     void end_run(readout::FragmentSink& out) override {
         if (fault_ == end_throws) throw std::runtime_error("the crate is off");

@@ -4,7 +4,7 @@ import os
 import time
 
 (NONE, BEGIN_THROWS, BEGIN_HANGS, READ_OUT_THROWS, READ_OUT_HANGS, CRASHES, EXITS, SENDS_GARBAGE, WRONG_FRAGMENTS, END_THROWS,
- END_HANGS, RUNS_FREELY, POLL_THROWS, BEGIN_CRASHES, STAMPS) = range(15)
+ END_HANGS, RUNS_FREELY, POLL_THROWS, BEGIN_CRASHES, STAMPS, SENDS_FOR_EVER) = range(16)
 
 
 def begin_run(run, the_sources):
@@ -52,6 +52,8 @@ def poll(out):
             following += 1
     if fault == STAMPS:
         send_stamped(out)
+    while fault == SENDS_FOR_EVER:
+        send(sources[0], 1_000_000, out, 1_000_000)
 
 
 def end_run(out):

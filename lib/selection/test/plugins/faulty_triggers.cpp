@@ -28,6 +28,7 @@ enum Fault : std::uint32_t {
     looks_for_busy,
     end_throws,
     too_many_words,
+    sends_for_ever,
 };
 
 class Faulty final : public selection::TriggerPlugIn {
@@ -46,6 +47,7 @@ public:
             else send(out);
             return;
         }
+        while (fault_ == sends_for_ever) send(out);  // whatever the answer
         for (int i = 0; i < 10; ++i) {
             if (next_ == 50 && from_the_first_) fail(out);
             if (next_ == 11 && fault_ == wrong_ids) {
