@@ -24,9 +24,9 @@
 namespace weir::app {
 namespace {
 
-constexpr const char* me = "weir alarms";
+constexpr const char* weir_alarms = "weir alarms";
 
-struct Options {
+struct AlarmsOptions {
     std::filesystem::path directory{"."};
     std::vector<std::string> acknowledge;
     std::string person;
@@ -95,21 +95,21 @@ Result<bool> acknowledge(const service::AlarmPlace& place, const std::string& al
     return true;
 }
 
-int run_acknowledge(std::span<const Station> stations, const Options& options) {
+int run_acknowledge(std::span<const Station> stations, const AlarmsOptions& options) {
     const auto person = options.person.empty() ? user_name() : options.person;
-    if (!service::valid_person(person)) return fail_usage(me, "--by is a name, one line of at most 100 bytes");
+    if (!service::valid_person(person)) return fail_usage(weir_alarms, "--by is a name, one line of at most 100 bytes");
     for (const auto& alarm : options.acknowledge) {
         bool done = false;
         for (const auto& station : stations) {
             if (std::ranges::none_of(station.alarms, [&](const service::Alarm& one) { return one.name == alarm; }))
                 continue;
             const auto here = acknowledge(station.place, alarm, person);
-            if (!here) return fail_with(me, here.error());
+            if (!here) return fail_with(weir_alarms, here.error());
             done = done || *here;
         }
         if (!done)
-            return fail_missing(me, fmt::format("no alarm \"{}\" is latched in {}; weir alarms lists them", alarm,
-                                                options.directory.native()));
+            return fail_missing(weir_alarms, fmt::format("no alarm \"{}\" is latched in {}; weir alarms lists them",
+                                                         alarm, options.directory.native()));
     }
     return exit_good;
 }
@@ -123,17 +123,19 @@ Result<> look(Station& station) {
     return {};
 }
 
-int run_alarms(const Options& options) {
+int run_alarms(const AlarmsOptions& options) {
     std::error_code error;
     if (!std::filesystem::is_directory(options.directory, error))
-        return fail_missing(me, fmt::format("{} is not a directory; name the first directory of a recorder with --dir",
-                                            options.directory.native()));
+        return fail_missing(weir_alarms,
+                            fmt::format("{} is not a directory; name the first directory of a recorder with --dir",
+                                        options.directory.native()));
     const auto directories = directories_with_alarms(options.directory);
     if (directories.empty())
         return fail_missing(
-            me, fmt::format("no recorder and no hand-off keeps its alarms in {}; name the first directory of a "
-                            "recorder, or that of a run, with --dir",
-                            options.directory.native()));
+            weir_alarms,
+            fmt::format("no recorder and no hand-off keeps its alarms in {}; name the first directory of a "
+                        "recorder, or that of a run, with --dir",
+                        options.directory.native()));
     std::vector<Station> stations;
     for (const auto& directory : directories) {
         stations.push_back({.name = "recorder", .place = {.directory = directory}});
@@ -141,12 +143,12 @@ int run_alarms(const Options& options) {
             {.name = "hand-off", .place = {.directory = directory, .station = service::hand_off_station}});
     }
     for (auto& station : stations) {
-        if (auto looked = look(station); !looked) return fail_with(me, looked.error());
+        if (auto looked = look(station); !looked) return fail_with(weir_alarms, looked.error());
     }
     if (!options.acknowledge.empty()) {
         if (const int code = run_acknowledge(stations, options); code != exit_good) return code;
         for (auto& station : stations) {
-            if (auto looked = look(station); !looked) return fail_with(me, looked.error());
+            if (auto looked = look(station); !looked) return fail_with(weir_alarms, looked.error());
         }
     }
     std::uint64_t latched = 0;
@@ -186,7 +188,7 @@ int run_alarms(const Options& options) {
 }  // namespace
 
 void add_alarms(CLI::App& parent, Command& chosen) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<AlarmsOptions>();
     auto& command =
         add_command(parent, group_look, "alarms", "lists what a recorder or hand-off raised; acknowledges it",
                     "weir alarms --dir data --acknowledge \"sequence gap\"");

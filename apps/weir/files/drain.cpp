@@ -22,9 +22,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* me = "weir drain";
+constexpr const char* weir_drain = "weir drain";
 
-struct Options {
+struct DrainOptions {
     fs::path volume;
     std::vector<fs::path> targets;
     fs::path directory;  // of the catalogue
@@ -32,7 +32,7 @@ struct Options {
 };
 
 /// Where the recorder keeps its catalogue: as given, or the first of the directories that has one.
-Result<fs::path> find_catalogue(const Options& options) {
+Result<fs::path> find_catalogue(const DrainOptions& options) {
     std::vector<fs::path> places{options.volume};
     places.insert(places.end(), options.targets.begin(), options.targets.end());
     if (!options.directory.empty()) places = {options.directory};
@@ -46,7 +46,7 @@ Result<fs::path> find_catalogue(const Options& options) {
                                   places.front().native()));
 }
 
-void print_report(const Options& options, const recovery::DrainResult& result, double seconds) {
+void print_report(const DrainOptions& options, const recovery::DrainResult& result, double seconds) {
     print("{} moved, {} in {:.2f} s ({:.2f} GB/s)\n", counted(result.files, "file"), human(Bytes{result.bytes}),
           seconds, gb_per_s(result.bytes, seconds));
     if (result.open > 0)
@@ -71,16 +71,16 @@ json::object json_of(const recovery::DrainResult& result, double seconds) {
             {"seconds", seconds},        {"gb_per_s", gb_per_s(result.bytes, seconds)}};
 }
 
-int run_drain(const Options& options) {
+int run_drain(const DrainOptions& options) {
     Signals signals;
     const auto where = find_catalogue(options);
-    if (!where) return fail_missing(me, where.error().message());
+    if (!where) return fail_missing(weir_drain, where.error().message());
     const auto lock = catalogue::HandOffLock::take(*where);
-    if (!lock) return fail_with(me, lock.error());
+    if (!lock) return fail_with(weir_drain, lock.error());
     const auto catalogue = catalogue::open_sqlite_catalogue(*where, {.create = false});
-    if (!catalogue) return fail_with(me, catalogue.error());
+    if (!catalogue) return fail_with(weir_drain, catalogue.error());
     const auto size = recovery::drain_size(options.volume, **catalogue);
-    if (!size) return fail_with(me, size.error());
+    if (!size) return fail_with(weir_drain, size.error());
     const SystemClock clock;
     ByteProgress progress(clock, "drain", *size);
     const auto begin = clock.now();
@@ -91,13 +91,13 @@ int run_drain(const Options& options) {
                                                **catalogue);
     const double seconds = std::chrono::duration<double>(clock.now() - begin).count();
     progress.clear();
-    if (!result) return fail_with(me, result.error());
+    if (!result) return fail_with(weir_drain, result.error());
     if (options.json) {
         print_json(json_of(*result, seconds));
     } else {
         print_report(options, *result, seconds);
     }
-    for (const auto& error : result->failed) complain(me, error.message());
+    for (const auto& error : result->failed) complain(weir_drain, error.message());
     return result->failed.empty() && result->open == 0 && result->unknown == 0 && !result->stopped ? exit_good
                                                                                                    : exit_bad;
 }
@@ -105,7 +105,7 @@ int run_drain(const Options& options) {
 }  // namespace
 
 void add_drain(CLI::App& parent, Command& chosen) {
-    auto options = std::make_shared<Options>();  // shared by the parser's callbacks and the command
+    auto options = std::make_shared<DrainOptions>();  // shared by the parser's callbacks and the command
     auto& command =
         add_command(parent, group_look, "drain", "empties a volume into others, each file proved before it goes",
                     "weir drain /disk3/data --to /disk1/data /disk2/data");

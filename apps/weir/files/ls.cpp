@@ -16,9 +16,9 @@
 namespace weir::app {
 namespace {
 
-constexpr const char* me = "weir ls";
+constexpr const char* weir_ls = "weir ls";
 
-struct Options {
+struct LsOptions {
     std::vector<std::filesystem::path> directories{"."};
     bool directories_given = false;
     std::string catalogue;
@@ -89,24 +89,25 @@ void print_table(const std::vector<catalogue::FileRow>& rows) {
     print("{}, {}, {}\n", counted(rows.size(), "file"), counted(events, "event"), human(Bytes{bytes}));
 }
 
-int run_ls(const Options& options) {
+int run_ls(const LsOptions& options) {
     catalogue::FileQuery query{.run = options.run, .file_state = options.state};
     if (!options.stream.empty()) {
         const auto key = parse_stream_key(options.stream);
-        if (!key) return fail_with(me, key.error());
+        if (!key) return fail_with(weir_ls, key.error());
         query.stream_type = key->type;
         query.stream_name = key->name;
     }
     if (!options.catalogue.empty() && options.directories_given)
-        return fail_usage(me, "--catalogue and directories name catalogues in two ways; give one of them");
+        return fail_usage(weir_ls, "--catalogue and directories name catalogues in two ways; give one of them");
     std::vector<std::string> places;
     for (const auto& directory : options.directories) {
         const auto with_catalogue = directories_with_catalogue(directory);
         if (options.catalogue.empty() && with_catalogue.empty())
             return fail_missing(
-                me, fmt::format("{} has no catalogue ({}), nor has a directory in it; name the first directory of a "
-                                "recorder, or that of a run",
-                                directory.native(), catalogue::catalogue_path(directory).filename().native()));
+                weir_ls,
+                fmt::format("{} has no catalogue ({}), nor has a directory in it; name the first directory of a "
+                            "recorder, or that of a run",
+                            directory.native(), catalogue::catalogue_path(directory).filename().native()));
         for (const auto& one : with_catalogue) places.push_back(catalogue::catalogue_path(one).native());
     }
     if (!options.catalogue.empty()) places = {options.catalogue};
@@ -114,17 +115,18 @@ int run_ls(const Options& options) {
     CompleteBlocks complete;
     for (const auto& place : places) {
         const auto catalogue = catalogue::open_named_catalogue(place);
-        if (!catalogue) return fail_with(me, catalogue.error());
+        if (!catalogue) return fail_with(weir_ls, catalogue.error());
         if (options.complete) {
             if (!(*catalogue)->knows_other_recorders())
-                return fail_with(me, {Errc::refused, 0,
-                                      fmt::format("{} is carried over into a shared catalogue, which alone knows the "
-                                                  "other recorders of its runs; name that one with --catalogue",
-                                                  place)});
-            if (auto added = complete.add(**catalogue, options.run); !added) return fail_with(me, added.error());
+                return fail_with(weir_ls,
+                                 {Errc::refused, 0,
+                                  fmt::format("{} is carried over into a shared catalogue, which alone knows the "
+                                              "other recorders of its runs; name that one with --catalogue",
+                                              place)});
+            if (auto added = complete.add(**catalogue, options.run); !added) return fail_with(weir_ls, added.error());
         }
         auto found = (*catalogue)->files(query);
-        if (!found) return fail_with(me, found.error());
+        if (!found) return fail_with(weir_ls, found.error());
         rows.insert(rows.end(), std::make_move_iterator(found->begin()), std::make_move_iterator(found->end()));
     }
     if (options.complete) {
@@ -142,7 +144,7 @@ int run_ls(const Options& options) {
 }  // namespace
 
 void add_ls(CLI::App& parent, Command& chosen) {
-    auto options = std::make_shared<Options>();  // shared by the parser's callbacks and the command
+    auto options = std::make_shared<LsOptions>();  // shared by the parser's callbacks and the command
     auto& command = add_command(parent, group_look, "ls", "lists the files that were recorded, from the catalogue",
                                 "weir ls data --run 7 --stream physics_Main");
     auto& directories = add_value(command, "dir", options->directories, "DIR",

@@ -23,9 +23,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* me = "weir recover";
+constexpr const char* weir_recover = "weir recover";
 
-struct Options {
+struct RecoverOptions {
     std::vector<fs::path> paths;
     std::string recorder = "weir";
     std::vector<fs::path> adopt;  // volumes of a recorder that does not come back
@@ -66,11 +66,11 @@ void append(recovery::RecoveryResult& all, recovery::RecoveryResult one) {
 constexpr std::chrono::seconds carry_deadline{60};  // for changes that wait since an absence of the shared catalogue
 
 void complain_of_waiting(catalogue::Catalogue& catalogue) {
-    if (const auto waiting = catalogue::carried_over(catalogue, carry_deadline)) complain(me, *waiting);
+    if (const auto waiting = catalogue::carried_over(catalogue, carry_deadline)) complain(weir_recover, *waiting);
 }
 
 /// All directories of a recorder; the catalogue is in the first.
-Result<recovery::RecoveryResult> recover_directories(const Options& options, const Clock& clock) {
+Result<recovery::RecoveryResult> recover_directories(const RecoverOptions& options, const Clock& clock) {
     const auto locks = WEIR_TRY(lock_all(options.paths));
     bool anything = false;
     for (const auto& directory : options.paths) {
@@ -93,7 +93,7 @@ Result<recovery::RecoveryResult> recover_directories(const Options& options, con
 }
 
 /// One file, by walking it. Where a journal stands beside it, only that knows what was acknowledged.
-Result<recovery::RecoveryResult> recover_file(const fs::path& path, const Options& options, const Clock& clock) {
+Result<recovery::RecoveryResult> recover_file(const fs::path& path, const RecoverOptions& options, const Clock& clock) {
     const auto directory = path.has_parent_path() ? path.parent_path() : fs::path(".");
     if (path.extension() != ".writing" || path.stem().extension() == ".index")
         return fail(Errc::usage,
@@ -158,8 +158,8 @@ void print_files(const recovery::RecoveryResult& result) {
 
 /// What an operator has to know, and whether it was all good.
 int conclude(const recovery::RecoveryResult& result) {
-    for (const auto& error : result.doubts) complain(me, error.message());
-    for (const auto& error : result.failed) complain(me, error.message());
+    for (const auto& error : result.doubts) complain(weir_recover, error.message());
+    for (const auto& error : result.failed) complain(weir_recover, error.message());
     return result.failed.empty() && result.doubts.empty() ? exit_good : exit_bad;
 }
 
@@ -170,25 +170,25 @@ void print_report(const recovery::RecoveryResult& result) {
 }
 
 /// With --rebuild and --adopt: the whole catalogue, not only what was open.
-int run_rebuild(const Options& options) {
+int run_rebuild(const RecoverOptions& options) {
     const SystemClock clock;
     const auto where = catalogue::catalogue_path(options.paths.front());
     const auto locks = lock_all(options.adopt.empty() ? options.paths : options.adopt);
-    if (!locks) return fail_with(me, locks.error());
+    if (!locks) return fail_with(weir_recover, locks.error());
     recovery::CatalogueToRebuild opened;
     if (options.adopt.empty()) {
         auto ready = recovery::open_to_rebuild(where);
-        if (!ready) return fail_with(me, ready.error());
+        if (!ready) return fail_with(weir_recover, ready.error());
         opened = std::move(*ready);
     } else {
         auto successor = catalogue::open_own_catalogue(options.paths.front(), "");
-        if (!successor) return fail_with(me, successor.error());
+        if (!successor) return fail_with(weir_recover, successor.error());
         opened.catalogue = std::move(*successor);
     }
     auto rebuilt = options.adopt.empty()
                        ? recovery::rebuild_catalogue(options.paths, *opened.catalogue, clock, opened.remains)
                        : recovery::adopt_volumes(options.adopt, *opened.catalogue, clock);
-    if (!rebuilt) return fail_with(me, rebuilt.error());
+    if (!rebuilt) return fail_with(weir_recover, rebuilt.error());
     for (auto& error : rebuilt->failed) rebuilt->recovery.failed.push_back(std::move(error));
     if (options.json) {
         auto document = json_of(rebuilt->recovery);
@@ -210,48 +210,50 @@ int run_rebuild(const Options& options) {
     return conclude(rebuilt->recovery);
 }
 
-int run_recover(const Options& options) {
+int run_recover(const RecoverOptions& options) {
     std::size_t files = 0;
     for (const auto& path : options.adopt) {
         std::error_code error;
         if (!fs::is_directory(path, error))
-            return fail_missing(me, fmt::format("--adopt: {} is not a directory", path.native()));
+            return fail_missing(weir_recover, fmt::format("--adopt: {} is not a directory", path.native()));
     }
     for (const auto& path : options.paths) {
         std::error_code error;
         const auto status = fs::status(path, error);
         if (!fs::exists(status))
             return fail_missing(
-                me,
+                weir_recover,
                 fmt::format("{} is not there; name the directories of a recorder, or a .writing file", path.native()));
         files += fs::is_directory(status) ? 0U : 1U;
     }
     if (files != 0 && files != options.paths.size())
-        return fail_usage(me, "directories and files cannot be mixed; recover the directories first");
+        return fail_usage(weir_recover, "directories and files cannot be mixed; recover the directories first");
     if (files != 0 && (options.rebuild || !options.adopt.empty()))
-        return fail_usage(me, "--rebuild and --adopt are of directories; name the one with the catalogue first");
+        return fail_usage(weir_recover,
+                          "--rebuild and --adopt are of directories; name the one with the catalogue first");
     if (!options.catalogue.empty() && (options.rebuild || !options.adopt.empty()))
-        return fail_usage(me,
+        return fail_usage(weir_recover,
                           "--rebuild and --adopt are of a recorder's own catalogue; a shared one knows all files: "
                           "omit --catalogue, "
                           "or recover the dead recorder's directories with it");
     if (options.rebuild && !options.adopt.empty())
-        return fail_usage(me, "--rebuild and --adopt are two things; adopt first, then rebuild if need be");
+        return fail_usage(weir_recover, "--rebuild and --adopt are two things; adopt first, then rebuild if need be");
     if (options.rebuild || !options.adopt.empty()) return run_rebuild(options);
 
     if (!event::valid_name_part(options.recorder))
-        return fail_usage(me, fmt::format("--recorder: \"{}\" is not a recorder's name; use letters, digits, - and _",
-                                          options.recorder));
+        return fail_usage(
+            weir_recover,
+            fmt::format("--recorder: \"{}\" is not a recorder's name; use letters, digits, - and _", options.recorder));
     const SystemClock clock;
     recovery::RecoveryResult result;
     if (files == 0) {
         auto recovered = recover_directories(options, clock);
-        if (!recovered) return fail_with(me, recovered.error());
+        if (!recovered) return fail_with(weir_recover, recovered.error());
         result = std::move(*recovered);
     } else {
         for (const auto& path : options.paths) {
             auto recovered = recover_file(path, options, clock);
-            if (!recovered && recovered.error().code == Errc::usage) return fail_with(me, recovered.error());
+            if (!recovered && recovered.error().code == Errc::usage) return fail_with(weir_recover, recovered.error());
             if (recovered) {
                 append(result, std::move(*recovered));
             } else {
@@ -271,7 +273,7 @@ int run_recover(const Options& options) {
 
 int recover_directories_of(const std::vector<fs::path>& directories, const std::string& recorder,
                            const std::string& catalogue, bool json) {
-    Options options;
+    RecoverOptions options;
     options.paths = directories;
     options.recorder = recorder;
     options.catalogue = catalogue;
@@ -280,7 +282,7 @@ int recover_directories_of(const std::vector<fs::path>& directories, const std::
 }
 
 void add_recover(CLI::App& parent, Command& chosen) {
-    auto options = std::make_shared<Options>();  // shared by the parser's callbacks and the command
+    auto options = std::make_shared<RecoverOptions>();  // shared by the parser's callbacks and the command
     auto& command = add_command(parent, group_look, "recover", "closes the files that were open when a recorder died",
                                 "weir recover data");
     add_value(

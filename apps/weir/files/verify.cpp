@@ -23,11 +23,11 @@
 namespace weir::app {
 namespace {
 
-constexpr const char* me = "weir verify";
+constexpr const char* weir_verify = "weir verify";
 constexpr unsigned threads_max = 256;
 constexpr int exit_malformed = 4;
 
-struct Options {
+struct VerifyOptions {
     std::vector<std::filesystem::path> paths;
     std::optional<RunNumber> run;
     std::string catalogue;
@@ -198,27 +198,27 @@ Result<> release(const VerifyPlan& plan, Verdict& verdict) {
     return {};
 }
 
-int run_verify(const Options& options) {
+int run_verify(const VerifyOptions& options) {
     if (options.threads == 0 || options.threads > threads_max)
-        return fail_usage(me, fmt::format("--jobs: choose 1 to {}", threads_max));
+        return fail_usage(weir_verify, fmt::format("--jobs: choose 1 to {}", threads_max));
     if (options.release && !options.catalogue.empty())
-        return fail_usage(me,
+        return fail_usage(weir_verify,
                           "--release changes the recorder's own catalogue, which carries it over; omit --catalogue");
     std::unique_ptr<catalogue::Catalogue> shared;
     if (!options.catalogue.empty()) {
         auto opened = catalogue::open_named_catalogue(options.catalogue);
-        if (!opened) return fail_with(me, opened.error());
+        if (!opened) return fail_with(weir_verify, opened.error());
         shared = std::move(*opened);
     }
     VerifyPlan plan(options.run, shared.get());
     if (shared != nullptr) {
         if (auto added = plan.add_shared_ledgers(catalogue::printable_postgres_uri(options.catalogue)); !added)
-            return fail_with(me, added.error());
+            return fail_with(weir_verify, added.error());
     }
     for (const auto& path : options.paths) {
-        if (auto added = plan.add(path); !added) return fail_with(me, added.error());
+        if (auto added = plan.add(path); !added) return fail_with(weir_verify, added.error());
     }
-    if (plan.empty().size() == options.paths.size()) return fail_missing(me, plan.empty().front());
+    if (plan.empty().size() == options.paths.size()) return fail_missing(weir_verify, plan.empty().front());
     const SystemClock clock;
     ByteProgress progress(clock, "verify", plan.size());
     const auto begin = clock.now();
@@ -233,7 +233,7 @@ int run_verify(const Options& options) {
 
     auto verdict = verdict_of(plan, report, seconds);
     if (options.release) {
-        if (auto released = release(plan, verdict); !released) return fail_with(me, released.error());
+        if (auto released = release(plan, verdict); !released) return fail_with(weir_verify, released.error());
     }
     if (options.json) {
         print_json(json_of(plan, verdict));
@@ -247,7 +247,7 @@ int run_verify(const Options& options) {
 }  // namespace
 
 void add_verify(CLI::App& parent, Command& chosen) {
-    auto options = std::make_shared<Options>();  // shared by the parser's callbacks and the command
+    auto options = std::make_shared<VerifyOptions>();  // shared by the parser's callbacks and the command
     auto& command = add_command(parent, group_look, "verify", "proves that every stored byte is as it was recorded",
                                 "weir verify data --run 7");
     add_value(command, "path", options->paths, "PATH",

@@ -37,7 +37,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr const char* command_name = "weir run";
+constexpr const char* weir_run = "weir run";
 
 struct RunOptions {
     std::filesystem::path partition;
@@ -63,7 +63,7 @@ public:
         const std::scoped_lock lock(mutex_);
         book_.add(clock_.wall(), "run", text);
         file_ << time_of_line(report.when) << ' ' << text << '\n' << std::flush;
-        line_.print_above([&] { complain(command_name, on_terminal(report, text)); });
+        line_.print_above([&] { complain(weir_run, on_terminal(report, text)); });
         if (shown_.size() < shown_max) shown_.insert(report.what);
     }
     /// It stands on the terminal already.
@@ -146,7 +146,7 @@ private:
                 control_.shut_down("the run is over");
             } else if (const auto run = control_.start({options_.comment, {}});
                        !run && run.error().code != Errc::refused) {
-                complain(command_name, run.error().message());
+                complain(weir_run, run.error().message());
                 control_.shut_down(run.error().message());
             }
         }
@@ -173,11 +173,10 @@ int report(const RunOptions& options, const control::PartitionView& end, const s
            const RunLogSink& log) {
     if (!end.last) {
         if (options.wait && !end.failure) return exit_good;  // no run was begun
-        return fail_with(command_name,
-                         Error{Errc::io, 0,
-                               fmt::format("{}; the logs of the stations are in {}",
-                                           end.failure ? "the partition did not come up" : "no run was begun",
-                                           (directory / "log").native())});
+        return fail_with(weir_run, Error{Errc::io, 0,
+                                         fmt::format("{}; the logs of the stations are in {}",
+                                                     end.failure ? "the partition did not come up" : "no run was begun",
+                                                     (directory / "log").native())});
     }
     if (options.json) {
         print_json(result_json(*end.last, directory));
@@ -185,7 +184,7 @@ int report(const RunOptions& options, const control::PartitionView& end, const s
         print_result(*end.last, directory);
     }
     for (const auto& problem : end.last->problems) {
-        if (!log.shown(problem)) complain(command_name, problem);
+        if (!log.shown(problem)) complain(weir_run, problem);
     }
     return end.last->good() ? exit_good : exit_bad;
 }
@@ -263,28 +262,28 @@ private:
 };
 
 int run_run(RunOptions& options) {
-    if (options.partition.empty()) return fail_usage(command_name, "which partition? weir run PARTITION.toml");
+    if (options.partition.empty()) return fail_usage(weir_run, "which partition? weir run PARTITION.toml");
     std::error_code failed;
     options.partition = std::filesystem::absolute(options.partition, failed);
     if (!std::filesystem::exists(options.partition, failed))
-        return fail_missing(command_name, fmt::format("{} is not there", options.partition.native()));
+        return fail_missing(weir_run, fmt::format("{} is not there", options.partition.native()));
     auto record = read_partition(options);
-    if (!record) return fail_with(command_name, record.error());
+    if (!record) return fail_with(weir_run, record.error());
     for (auto& source : options.sources) {
         if (!std::filesystem::exists(source, failed))
-            return fail_missing(command_name, fmt::format("{} is not there", source.native()));
+            return fail_missing(weir_run, fmt::format("{} is not there", source.native()));
         source = std::filesystem::absolute(source, failed);
     }
     const auto partition = check_partition(record->text, options.partition, options.sources);
-    if (!partition) return fail_with(command_name, partition.error());
+    if (!partition) return fail_with(weir_run, partition.error());
     const auto settings = settings_with(options, record->text);
-    if (!settings) return fail_with(command_name, settings.error());
+    if (!settings) return fail_with(weir_run, settings.error());
     const auto directory = RunDirectory::prepare(options.directory, record->text, *partition);
-    if (!directory) return fail_with(command_name, directory.error());
+    if (!directory) return fail_with(weir_run, directory.error());
     auto numbers = control::RunNumbers::open(directory->path());
-    if (!numbers) return fail_with(command_name, numbers.error());
+    if (!numbers) return fail_with(weir_run, numbers.error());
     if (const auto written = directory->write_partition_file(record->text); !written)
-        return fail_with(command_name, written.error());
+        return fail_with(weir_run, written.error());
     control::CatalogueKeeper keeper(std::move(*numbers), directory->catalogues(),
                                     control::OpenRun(directory->path() / "run-open.json"), directory->path(),
                                     record_of(options, record->text));
@@ -311,12 +310,12 @@ int run_run(RunOptions& options) {
     const auto server = service::HttpServer::start(
         {.listen = options.listen},
         control::run_routes({*partition, control, log, reports, metrics, [&changed] { return changed.apply(); }}));
-    if (!server) return fail_with(command_name, server.error());
+    if (!server) return fail_with(weir_run, server.error());
     const auto place = RunPlace::announce(directory->path(), server->address(), partition->name);
-    if (!place) return fail_with(command_name, place.error());
+    if (!place) return fail_with(weir_run, place.error());
     if (options.wait)
-        complain(command_name, fmt::format("run control is at {}; weir run start --dir {}", server->address(),
-                                           directory->path().native()));
+        complain(weir_run, fmt::format("run control is at {}; weir run start --dir {}", server->address(),
+                                       directory->path().native()));
 
     Foreground foreground(options, control, line);
     foreground.drive(signals);

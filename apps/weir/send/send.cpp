@@ -30,7 +30,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr const char* command_name = "weir send";
+constexpr const char* weir_send = "weir send";
 constexpr const char* default_profile = "atlas2018";
 
 struct SendOptions {
@@ -167,11 +167,11 @@ int judge(const SendOptions& options, const Sending& sending, const SendingCount
         const auto given =
             fmt::format("; {} of {} acknowledged", with_commas(counts.acknowledged), counted(counts.sent, "event"));
         failure->context += failure->os_errno == 0 ? given : "";
-        complain(command_name, failure->message());
+        complain(weir_send, failure->message());
         return exit_bad;
     }
     if (counts.rejected > 0) {
-        complain(command_name,
+        complain(weir_send,
                  fmt::format(
                      "{} rejected {} of {} ({}); {}", to_string(options.to), with_commas(counts.rejected),
                      counted(counts.sent, "event"), reasons_text(counts),
@@ -179,7 +179,7 @@ int judge(const SendOptions& options, const Sending& sending, const SendingCount
         return exit_bad;
     }
     if (counts.unanswered > 0) {
-        complain(command_name,
+        complain(weir_send,
                  fmt::format("{} has not answered {} of {}{}{}; whether it holds them is not known",
                              to_string(options.to), with_commas(counts.unanswered), counted(counts.sent, "event"),
                              counts.last_problem.empty() ? "" : ": ", counts.last_problem));
@@ -219,21 +219,21 @@ Result<std::optional<RunNumber>> ask_for_run(const SendOptions& options, const s
 }
 
 int run_send(const SendOptions& options) {
-    if (auto checked = check(options); !checked) return fail_with(command_name, checked.error());
+    if (auto checked = check(options); !checked) return fail_with(weir_send, checked.error());
     const auto name = find_name(options);
-    if (!name) return fail_with(command_name, name.error());
+    if (!name) return fail_with(weir_send, name.error());
     allow_open_files(3 * std::uint64_t{options.connections} + 64);  // a connection takes three
     Signals signals;                                                // before any thread begins
     const SystemClock clock;
     auto source = options.files.empty() ? open_workload(options, clock) : open_replay(options);
-    if (!source) return fail_with(command_name, source.error());
-    for (const auto& report : (*source)->reports()) complain(command_name, report);
+    if (!source) return fail_with(weir_send, source.error());
+    for (const auto& report : (*source)->reports()) complain(weir_send, report);
 
     if (!options.run && !options.keep_ids) {  // ids are kept in the run that they are of
         const auto run = ask_for_run(options, *name, signals, clock);
-        if (!run) return fail_with(command_name, run.error());
+        if (!run) return fail_with(weir_send, run.error());
         if (!*run)
-            return fail_with(command_name,
+            return fail_with(weir_send,
                              {Errc::io, 0, fmt::format("ended by a signal before {} answered", to_string(options.to))});
         (*source)->set_run(**run);
     }
@@ -247,7 +247,7 @@ int run_send(const SendOptions& options) {
                                    .give_up_after = options.give_up_after,
                                    .tls = options.tls},
                                   **source, clock);
-    if (!sending) return fail_with(command_name, sending.error());
+    if (!sending) return fail_with(weir_send, sending.error());
     watch(options, **sending, signals, events, clock);
 
     const auto counts = (*sending)->counts();

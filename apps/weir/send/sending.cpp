@@ -13,7 +13,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint32_t threads_max = 16;  // that make events and their checksums; no more than cores or connections
+constexpr std::uint32_t sending_threads_max =
+    16;  // that make events and their checksums; no more than cores or connections
 constexpr Bytes windows_together = 256_MiB;
 constexpr Bytes window_min = 4_MiB;
 constexpr std::chrono::nanoseconds wait_for_memory = 2ms;  // of the source; it comes back through any thread
@@ -77,7 +78,7 @@ Result<> Sending::open() {
             {.name = connection_name(options_, i), .kind = StationKind::record, .events = options_.to});
     WEIR_TRY(group_->set_receivers(delivery::Choice::least_loaded, std::move(connections)));
 
-    sending_ = std::min({options_.connections, threads_max, std::max(std::thread::hardware_concurrency(), 1U)});
+    sending_ = std::min({options_.connections, sending_threads_max, std::max(std::thread::hardware_concurrency(), 1U)});
     for (auto i = sending_; i > 0; --i) threads_.emplace_back([this] { send_events(); });
     threads_.emplace_back([this] { wait_for_answers(); });
     return {};

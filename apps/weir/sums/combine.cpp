@@ -16,14 +16,14 @@
 namespace weir::app {
 namespace {
 
-constexpr const char* me = "weir combine";
+constexpr const char* weir_combine = "weir combine";
 
 struct Piece {
     digest::Digest sum;
     std::uint64_t length;
 };
 
-struct Options {
+struct CombineOptions {
     AlgorithmList algorithm;
     std::string sum_a, sum_b;
     std::optional<Bytes> length_b, length_a;
@@ -73,7 +73,7 @@ Result<std::vector<Piece>> read_pieces(const std::filesystem::path& path, digest
 }
 
 /// The two pieces of the command line.
-Result<std::vector<Piece>> named_pieces(const Options& options, digest::Algorithm algorithm) {
+Result<std::vector<Piece>> named_pieces(const CombineOptions& options, digest::Algorithm algorithm) {
     if (options.sum_a.empty() || options.sum_b.empty() || !options.length_b)
         return fail(Errc::usage,
                     "SUM_A SUM_B LENGTH_B are needed, or --pieces FILE; weir combine --help shows an example");
@@ -88,25 +88,26 @@ Result<std::vector<Piece>> named_pieces(const Options& options, digest::Algorith
     return std::vector<Piece>{{*a, options.length_a.value_or(Bytes{}).count()}, {*b, options.length_b->count()}};
 }
 
-int run_combine(const Options& options) {
+int run_combine(const CombineOptions& options) {
     if (options.algorithm.values.size() != 1)
         return fail_usage(
-            me, "ALGORITHM is one; name one of adler32, crc32, cksum, crc32c, crc64-xz, crc64-nvme, crc64-ecma182");
+            weir_combine,
+            "ALGORITHM is one; name one of adler32, crc32, cksum, crc32c, crc64-xz, crc64-nvme, crc64-ecma182");
     const auto algorithm = options.algorithm.values.front();
     if (options.decimal && algorithm != digest::Algorithm::cksum)
-        return fail_usage(me, "--decimal: only a cksum is written in decimal digits");
+        return fail_usage(weir_combine, "--decimal: only a cksum is written in decimal digits");
     if (!options.pieces.empty() && !options.sum_a.empty())
-        return fail_usage(me, "--pieces: the pieces stand in its file; omit SUM_A and what follows");
+        return fail_usage(weir_combine, "--pieces: the pieces stand in its file; omit SUM_A and what follows");
     const auto pieces = options.pieces.empty() ? named_pieces(options, algorithm)
                                                : read_pieces(options.pieces, algorithm, options.decimal);
-    if (!pieces) return fail_with(me, pieces.error());
+    if (!pieces) return fail_with(weir_combine, pieces.error());
     Result<digest::Digest> sum = pieces->front().sum;
     auto length = pieces->front().length;
     for (const auto& piece : std::span(*pieces).subspan(1)) {
         if (piece.length > std::numeric_limits<std::uint64_t>::max() - length)
-            return fail_usage(me, "the pieces are longer than any file");
+            return fail_usage(weir_combine, "the pieces are longer than any file");
         sum = digest::combine(*sum, piece.sum, piece.length, length);
-        if (!sum) return fail_with(me, sum.error());
+        if (!sum) return fail_with(weir_combine, sum.error());
         length += piece.length;
     }
     if (options.json) print_json(json::object{{"algorithm", digest::name(algorithm)}, {"sum", sum->hex()}});
@@ -118,7 +119,7 @@ int run_combine(const Options& options) {
 }  // namespace
 
 void add_combine(CLI::App& parent, Command& chosen) {
-    auto options = std::make_shared<Options>();  // shared by the parser's callbacks and the command
+    auto options = std::make_shared<CombineOptions>();  // shared by the parser's callbacks and the command
     auto& command =
         add_command(parent, group_look, "combine", "the sum of two pieces from their sums, without reading them",
                     "weir combine adler32 024d0127 024c0126 3");

@@ -24,9 +24,9 @@
 namespace weir::app {
 namespace {
 
-constexpr const char* me = "weir cat";
+constexpr const char* weir_cat = "weir cat";
 
-struct Options {
+struct CatOptions {
     std::vector<std::filesystem::path> files;
     std::optional<std::uint64_t> event;
     std::optional<std::uint64_t> events;
@@ -80,7 +80,7 @@ constexpr std::string_view titles = "# event     global id  level-1 id  block   
 /// Prints events; knows whether one stands before the next in the document.
 class Printer {
 public:
-    explicit Printer(const Options& options) : options_(options) {
+    explicit Printer(const CatOptions& options) : options_(options) {
         if (options_.json) print(R"({"events":[)");
     }
 
@@ -133,15 +133,15 @@ private:
         print_json_part(object);
     }
 
-    const Options& options_;
+    const CatOptions& options_;
     bool complete_ = true;
     bool first_ = true;
 };
 
 /// The exit code for one file.
-int cat_file(const std::filesystem::path& path, const Options& options, Printer& printer) {
+int cat_file(const std::filesystem::path& path, const CatOptions& options, Printer& printer) {
     auto walk = FileWalk::open(path);
-    if (!walk) return fail_with(me, walk.error());
+    if (!walk) return fail_with(weir_cat, walk.error());
     printer.file(path);
     std::vector<std::byte> bytes;
     int code = exit_good;
@@ -152,43 +152,44 @@ int cat_file(const std::filesystem::path& path, const Options& options, Printer&
         if (summary.trouble && summary.trouble->code != Errc::unsupported) {
             code = exit_bad;
             if (options.only_bytes() || options.words)
-                complain(me, fmt::format("{}, event {}: {}", path.native(), block.number, summary.trouble->message()));
+                complain(weir_cat,
+                         fmt::format("{}, event {}: {}", path.native(), block.number, summary.trouble->message()));
         }
         return {};
     };
     if (options.event) {
         const auto block = walk->find(*options.event);
-        if (!block && block.error().code == Errc::refused) return fail_missing(me, block.error().context);
-        if (!block) return fail_with(me, block.error());
+        if (!block && block.error().code == Errc::refused) return fail_missing(weir_cat, block.error().context);
+        if (!block) return fail_with(weir_cat, block.error());
         const auto shown = show(*block);
-        return shown ? code : fail_with(me, shown.error());
+        return shown ? code : fail_with(weir_cat, shown.error());
     }
     while (std::ferror(stdout) == 0 && (!options.events || walk->events() < *options.events)) {
         const auto block = walk->next();
-        if (!block) return fail_with(me, block.error());
+        if (!block) return fail_with(weir_cat, block.error());
         if (!*block) {
             if (walk->ending() == FileEnding::complete) return code;
-            complain(me, fmt::format("{} is {} after {}: {}", path.native(), name(walk->ending()),
-                                     counted(walk->events(), "event"), walk->reason()));
+            complain(weir_cat, fmt::format("{} is {} after {}: {}", path.native(), name(walk->ending()),
+                                           counted(walk->events(), "event"), walk->reason()));
             printer.incomplete();
             return walk->ending() == FileEnding::broken ? exit_bad : code;
         }
-        if (auto shown = show(**block); !shown) return fail_with(me, shown.error());
+        if (auto shown = show(**block); !shown) return fail_with(weir_cat, shown.error());
     }
     return code;
 }
 
 /// The exit code for one file of events without a raw file around them.
-int cat_bare_events(const std::filesystem::path& path, const Options& options, Printer& printer) {
+int cat_bare_events(const std::filesystem::path& path, const CatOptions& options, Printer& printer) {
     auto events = BareEvents::open(path);
-    if (!events) return fail_with(me, events.error());
+    if (!events) return fail_with(weir_cat, events.error());
     if (!options.event) printer.file(path);
     std::vector<std::byte> bytes;
     int code = exit_good;
     std::uint64_t seen = 0;
     while (std::ferror(stdout) == 0 && (!options.events || seen < *options.events)) {
         const auto block = events->next(bytes);
-        if (!block) return fail_with(me, block.error());
+        if (!block) return fail_with(weir_cat, block.error());
         if (!*block) break;
         ++seen;
         if (options.event && seen < *options.event) continue;
@@ -198,25 +199,25 @@ int cat_bare_events(const std::filesystem::path& path, const Options& options, P
         if (summary.trouble) {
             code = exit_bad;
             if (options.only_bytes() || options.words)
-                complain(me, fmt::format("{}, event {}: {}", path.native(), seen, summary.trouble->message()));
+                complain(weir_cat, fmt::format("{}, event {}: {}", path.native(), seen, summary.trouble->message()));
         }
         if (options.event) return code;
     }
     if (options.event)
         return fail_missing(
-            me, fmt::format("{} has {}, no event {}", path.native(), counted(seen, "event"), *options.event));
+            weir_cat, fmt::format("{} has {}, no event {}", path.native(), counted(seen, "event"), *options.event));
     return code;
 }
 
 /// The exit code for one file of objects. Each stands for itself: several may have been appended one to the other.
 int cat_objects(const std::filesystem::path& path, Printer& printer) {
     const auto objects = ObjectFile::read(path);
-    if (!objects) return fail_with(me, objects.error());
+    if (!objects) return fail_with(weir_cat, objects.error());
     int code = exit_good;
     for (std::size_t at = 0; at < objects->bytes.size();) {
         const auto head = serial::object_head(ConstData(objects->bytes).subspan(at));
         if (!head) {
-            complain(me, fmt::format("{}, offset {}: {}", path.native(), at, head.error().message()));
+            complain(weir_cat, fmt::format("{}, offset {}: {}", path.native(), at, head.error().message()));
             return exit_bad;
         }
         const auto view = view_object(ConstData(objects->bytes).subspan(at, head->size));
@@ -227,21 +228,21 @@ int cat_objects(const std::filesystem::path& path, Printer& printer) {
     return code;
 }
 
-int run_cat(const Options& options) {
+int run_cat(const CatOptions& options) {
     if (options.payload + options.words + options.results + options.json > 1)
-        return fail_usage(me, "--payload, --words, --results and --json are four forms of output; choose one");
+        return fail_usage(weir_cat, "--payload, --words, --results and --json are four forms of output; choose one");
     if (options.event && options.events)
-        return fail_usage(me, "--event names one event, --events the first few; choose one");
-    if (options.event && *options.event == 0) return fail_usage(me, "--event: events are counted from 1");
+        return fail_usage(weir_cat, "--event names one event, --events the first few; choose one");
+    if (options.event && *options.event == 0) return fail_usage(weir_cat, "--event: events are counted from 1");
     if (options.only_bytes() && ::isatty(STDOUT_FILENO) == 1)
-        return fail_usage(me,
+        return fail_usage(weir_cat,
                           "--payload and --results write bytes, stdout is a terminal; send them to a file or a "
                           "program, or see --words");
     std::vector<std::filesystem::path> of_events, of_objects;
     for (const auto& path : options.files) (holds_objects(path) ? of_objects : of_events).push_back(path);
     if (!of_objects.empty() && (options.only_bytes() || options.words || options.event || options.events))
-        return fail_usage(
-            me, fmt::format("{} holds objects, and no events: only --json goes with it", of_objects.front().native()));
+        return fail_usage(weir_cat, fmt::format("{} holds objects, and no events: only --json goes with it",
+                                                of_objects.front().native()));
     Printer printer(options);
     int worst = exit_good;
     const auto note = [&](int code) {
@@ -259,7 +260,7 @@ int run_cat(const Options& options) {
 }  // namespace
 
 void add_cat(CLI::App& parent, Command& chosen) {
-    auto options = std::make_shared<Options>();  // shared by the parser's callbacks and the command
+    auto options = std::make_shared<CatOptions>();  // shared by the parser's callbacks and the command
     auto& command = add_command(parent, group_look, "cat",
                                 "prints the events of raw files, a line each, words or bytes; sampled events; objects",
                                 "weir cat FILE.data --event 3 --words | less");

@@ -15,9 +15,9 @@
 namespace weir::app {
 namespace {
 
-constexpr const char* me = "weir show";
+constexpr const char* weir_show = "weir show";
 
-struct Options {
+struct ShowOptions {
     std::filesystem::path file;
     std::optional<std::uint64_t> event;
     bool json = false;
@@ -57,7 +57,7 @@ std::string index_text(const std::filesystem::path& file, bool& good) {
     return fmt::format("{} ({})", path.filename().native(), counted(index->closed.events, "event"));
 }
 
-void print_field(std::string_view name, std::string_view text) { print("  {:<12}{}\n", name, printable(text)); }
+void print_file_field(std::string_view name, std::string_view text) { print("  {:<12}{}\n", name, printable(text)); }
 
 std::string mask_text(const event::RunParameters& run) {
     return fmt::format("{:08x}{:08x}{:08x}{:08x}", run.detector_mask[3], run.detector_mask[2], run.detector_mask[1],
@@ -71,38 +71,38 @@ std::string limit_text(std::uint64_t limit, std::string_view unit) {
 void print_report(const FileWalk& walk, const Contents& contents, const std::string& index) {
     const auto& head = walk.head();
     print("{}\n", printable(walk.path().native()));
-    print_field("size", counted(walk.size(), "byte"));
-    print_field("file start", fmt::format("version {}, file {} of its sequence, opened {}", head.version,
-                                          head.file_number, time_text(head.opened)));
-    print_field("limits",
-                fmt::format("{}, {}", limit_text(head.blocks_max, "events"), limit_text(head.size_max_mb, "MB")));
-    print_field("application", head.application);
-    print_field("name", head.name_core);
-    for (const auto& line : head.metadata) print_field("metadata", line);
+    print_file_field("size", counted(walk.size(), "byte"));
+    print_file_field("file start", fmt::format("version {}, file {} of its sequence, opened {}", head.version,
+                                               head.file_number, time_text(head.opened)));
+    print_file_field("limits",
+                     fmt::format("{}, {}", limit_text(head.blocks_max, "events"), limit_text(head.size_max_mb, "MB")));
+    print_file_field("application", head.application);
+    print_file_field("name", head.name_core);
+    for (const auto& line : head.metadata) print_file_field("metadata", line);
     const auto& run = head.run;
-    print_field("run", fmt::format("{}, {}, recording {}", number(run.run), limit_text(run.events_max, "events"),
-                                   run.recording_enabled != 0 ? "enabled" : "disabled"));
-    print_field("", fmt::format("trigger type {:#x}, beam type {}, beam energy {}", run.trigger_type, run.beam_type,
-                                run.beam_energy));
-    print_field("", "detector mask " + mask_text(run));
+    print_file_field("run", fmt::format("{}, {}, recording {}", number(run.run), limit_text(run.events_max, "events"),
+                                        run.recording_enabled != 0 ? "enabled" : "disabled"));
+    print_file_field("", fmt::format("trigger type {:#x}, beam type {}, beam energy {}", run.trigger_type,
+                                     run.beam_type, run.beam_energy));
+    print_file_field("", "detector mask " + mask_text(run));
     auto events = fmt::format("{} of {}, {}", counted(walk.events(), "event"), event::name(head.format()),
                               counted(walk.event_bytes(), "byte"));
     if (contents.first_block)
         events += fmt::format("; {} to {} bytes each; data blocks {} to {}", with_commas(contents.smallest),
                               with_commas(contents.largest), *contents.first_block, *contents.last_block);
-    print_field("events", events);
+    print_file_field("events", events);
     if (const auto& end = walk.end()) {
-        print_field("end", fmt::format("closed {}, {} and {} MiB, {}", time_text(end->closed),
-                                       counted(end->events_in_file, "event"), end->mib_in_file,
-                                       end->last_of_sequence ? "last of its sequence" : "more files follow"));
-        print_field("sequence", fmt::format("{} and {} MiB so far", counted(end->events_in_sequence, "event"),
-                                            end->mib_in_sequence));
+        print_file_field("end", fmt::format("closed {}, {} and {} MiB, {}", time_text(end->closed),
+                                            counted(end->events_in_file, "event"), end->mib_in_file,
+                                            end->last_of_sequence ? "last of its sequence" : "more files follow"));
+        print_file_field("sequence", fmt::format("{} and {} MiB so far", counted(end->events_in_sequence, "event"),
+                                                 end->mib_in_sequence));
     }
     if (walk.ending() != FileEnding::complete)
-        print_field(name(walk.ending()),
-                    fmt::format("{}; whole events end at offset {}, {} follow", walk.reason(),
-                                with_commas(walk.position()), counted(walk.size() - walk.position(), "byte")));
-    print_field("index", index);
+        print_file_field(name(walk.ending()),
+                         fmt::format("{}; whole events end at offset {}, {} follow", walk.reason(),
+                                     with_commas(walk.position()), counted(walk.size() - walk.position(), "byte")));
+    print_file_field("index", index);
 }
 
 json::object json_of(const FileWalk& walk, const Contents& contents, const std::string& index) {
@@ -144,20 +144,20 @@ json::object json_of(const FileWalk& walk, const Contents& contents, const std::
     return document;
 }
 
-int run_show(const Options& options) {
-    if (options.event && *options.event == 0) return fail_usage(me, "--event: events are counted from 1");
+int run_show(const ShowOptions& options) {
+    if (options.event && *options.event == 0) return fail_usage(weir_show, "--event: events are counted from 1");
     auto walk = FileWalk::open(options.file);
-    if (!walk) return fail_with(me, walk.error());
+    if (!walk) return fail_with(weir_show, walk.error());
     if (options.event) {
         const auto block = walk->find(*options.event);
-        if (!block && block.error().code == Errc::refused) return fail_missing(me, block.error().context);
-        if (!block) return fail_with(me, block.error());
+        if (!block && block.error().code == Errc::refused) return fail_missing(weir_show, block.error().context);
+        if (!block) return fail_with(weir_show, block.error());
         std::vector<std::byte> bytes;
-        if (auto read = walk->read(*block, bytes); !read) return fail_with(me, read.error());
+        if (auto read = walk->read(*block, bytes); !read) return fail_with(weir_show, read.error());
         return show_event(*walk, *block, bytes, options.json) ? exit_good : exit_bad;
     }
     const auto contents = walk_to_end(*walk);
-    if (!contents) return fail_with(me, contents.error());
+    if (!contents) return fail_with(weir_show, contents.error());
     bool good = walk->ending() != FileEnding::broken;
     const auto index = index_text(options.file, good);
     if (options.json) {
@@ -171,7 +171,7 @@ int run_show(const Options& options) {
 }  // namespace
 
 void add_show(CLI::App& parent, Command& chosen) {
-    auto options = std::make_shared<Options>();  // shared by the parser's callbacks and the command
+    auto options = std::make_shared<ShowOptions>();  // shared by the parser's callbacks and the command
     auto& command = add_command(parent, group_look, "show", "prints the records of a raw file, or one event in full",
                                 "weir show FILE.data --event 3");
     add_value(command, "file", options->file, "FILE", "raw file, open or closed, also of another recorder").required();

@@ -60,27 +60,30 @@ json::object json_of(const RobRow& row) {
     return object;
 }
 
-void print_field(std::string_view name, std::string_view text) { print("  {:<16}{}\n", name, printable(text)); }
+void print_event_field(std::string_view name, std::string_view text) { print("  {:<16}{}\n", name, printable(text)); }
 
 void print_header(const event::EventView& event, const EventSummary& summary) {
     const auto& ids = event.ids();
-    print_field("run", fmt::to_string(number(ids.run)));
-    print_field("global id", fmt::to_string(number(ids.global_id)));
-    print_field("level-1 id", hex(number(ids.level1_id)));
-    print_field("lumi block", event.format() == event::Format::event_3_0 ? std::string("not in this format")
-                                                                         : fmt::to_string(number(ids.lumi_block)));
-    print_field("time", time_text(ids.time));
-    print_field("source", hex(number(event.source())));
-    print_field("status", hex(event.status()) + (event.partial() ? " (a part of the event)" : ""));
-    print_field("run type", hex(event.run_type()));
-    print_field("bunch crossing", fmt::to_string(event.bunch_crossing_id()));
-    print_field("trigger type", hex(event.trigger_type()));
-    print_field("trigger words", fmt::format("level-1 {}, level-2 {}, event filter {}", words_in(event.level1_words()),
-                                             words_in(event.level2_words()), words_in(event.filter_words())));
+    print_event_field("run", fmt::to_string(number(ids.run)));
+    print_event_field("global id", fmt::to_string(number(ids.global_id)));
+    print_event_field("level-1 id", hex(number(ids.level1_id)));
+    print_event_field("lumi block", event.format() == event::Format::event_3_0
+                                        ? std::string("not in this format")
+                                        : fmt::to_string(number(ids.lumi_block)));
+    print_event_field("time", time_text(ids.time));
+    print_event_field("source", hex(number(event.source())));
+    print_event_field("status", hex(event.status()) + (event.partial() ? " (a part of the event)" : ""));
+    print_event_field("run type", hex(event.run_type()));
+    print_event_field("bunch crossing", fmt::to_string(event.bunch_crossing_id()));
+    print_event_field("trigger type", hex(event.trigger_type()));
+    print_event_field("trigger words",
+                      fmt::format("level-1 {}, level-2 {}, event filter {}", words_in(event.level1_words()),
+                                  words_in(event.level2_words()), words_in(event.filter_words())));
     if (event.compression() != event::Compression::none)
-        print_field("compressed", fmt::format("{} from {}", counted(event.payload().size(), "byte"),
-                                              counted(event.uncompressed_payload_size(), "byte")));
-    print_field("tags", summary.tags.empty() ? std::string("none") : fmt::format("{}", fmt::join(summary.tags, ", ")));
+        print_event_field("compressed", fmt::format("{} from {}", counted(event.payload().size(), "byte"),
+                                                    counted(event.uncompressed_payload_size(), "byte")));
+    print_event_field("tags",
+                      summary.tags.empty() ? std::string("none") : fmt::format("{}", fmt::join(summary.tags, ", ")));
 }
 
 void print_robs(const std::vector<RobRow>& robs) {
@@ -141,10 +144,10 @@ bool show_event(const FileWalk& walk, const FileWalk::Block& block, ConstData by
     document["format"] = event::name(format);
     if (!as_json) {
         print("event {} of {}\n", block.number, printable(walk.path().native()));
-        print_field("place",
-                    fmt::format("offset {}, data block {}", with_commas(block.offset), block.separator.block_number));
-        print_field("size", fmt::format("{} of {}, adler32 {:08x}", counted(bytes.size(), "byte"), event::name(format),
-                                        summary.adler32));
+        print_event_field(
+            "place", fmt::format("offset {}, data block {}", with_commas(block.offset), block.separator.block_number));
+        print_event_field("size", fmt::format("{} of {}, adler32 {:08x}", counted(bytes.size(), "byte"),
+                                              event::name(format), summary.adler32));
     }
     // An opaque event has no header that could be read, a damaged one may have none.
     std::optional<event::EventView> event;

@@ -18,8 +18,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr const char* me = "weir handoff";
-struct Options : AloneOptions {
+constexpr const char* weir_handoff = "weir handoff";
+struct HandoffOptions : AloneOptions {
     HandOffSettings settings;
 };
 
@@ -111,56 +111,57 @@ bool all_done(const handoff::HandOffSummary& summary) {
            summary.files_without_sum == 0 && summary.catalogue_failures == 0;
 }
 
-int run_handoff(Options& options) {
+int run_handoff(HandoffOptions& options) {
     auto& s = options.settings;
     if (options.in_partition()) {
         if (!s.directory.empty()) options.station.directories = {s.directory};
         options.station.json = options.json;
         HandOffStationSettings settings(s.catalogue);
-        return run_in_partition(me, StationKind::handoff, options, {"--dir", "--catalogue"}, settings);
+        return run_in_partition(weir_handoff, StationKind::handoff, options, {"--dir", "--catalogue"}, settings);
     }
     service::Settings table;
     s.declare(table);
-    if (auto read = read_config(table, options); !read) return fail_with(me, read.error());
+    if (auto read = read_config(table, options); !read) return fail_with(weir_handoff, read.error());
     if (options.print_config) return print(table.effective()), exit_good;
     if (s.directory.empty())
-        return fail_usage(me, "no directory to hand over from; name the first one of a recorder with --dir");
+        return fail_usage(weir_handoff, "no directory to hand over from; name the first one of a recorder with --dir");
     if (s.destinations.empty())
-        return fail_usage(me, "no destination; name one with --to: root://HOST:PORT//PATH, or a directory");
-    if (auto good = s.to_options(); !good) return fail_with(me, good.error());
+        return fail_usage(weir_handoff, "no destination; name one with --to: root://HOST:PORT//PATH, or a directory");
+    if (auto good = s.to_options(); !good) return fail_with(weir_handoff, good.error());
     const auto path = catalogue::own_catalogue_path(s.directory, s.catalogue);
     std::error_code error;
     if (!std::filesystem::exists(path, error))
-        return fail_missing(me, fmt::format("{} has no catalogue ({}); name the first directory of a recorder",
-                                            s.directory, path.filename().native()));
+        return fail_missing(weir_handoff,
+                            fmt::format("{} has no catalogue ({}); name the first directory of a recorder", s.directory,
+                                        path.filename().native()));
 
     const bool once = s.options.once;
     StationProcess process("handoff");  // before any thread begins, those of XRootD's client too
     HandOffStation station(s, "handoff", wire::StationId{1}, process.services);
     const auto frame =
         start_alone(station, "handoff", StationKind::handoff, once ? std::string() : s.metrics, process.services);
-    if (!frame) return fail_with(me, frame.error());
-    process.report_latched(me);
+    if (!frame) return fail_with(weir_handoff, frame.error());
+    process.report_latched(weir_handoff);
     if (const auto address = (*frame)->control_address(); !address.empty())
-        complain(me, "metrics on port " + address.substr(address.rfind(':') + 1));
+        complain(weir_handoff, "metrics on port " + address.substr(address.rfind(':') + 1));
     watch(station, once, process);
     const auto stopped = (*frame)->wind_down(as_long_as_it_takes);
 
-    if (const auto& waiting = station.not_carried()) complain(me, *waiting);
+    if (const auto& waiting = station.not_carried()) complain(weir_handoff, *waiting);
     const auto summary = station.summary();
     if (options.json) {
         print_json(summary_json(summary));
     } else {
         print_summary(summary);
     }
-    if (!stopped) return fail_with(me, stopped.error());
+    if (!stopped) return fail_with(weir_handoff, stopped.error());
     return once && !all_done(summary) ? exit_bad : exit_good;
 }
 
 }  // namespace
 
 void add_handoff(CLI::App& parent, Command& chosen) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<HandoffOptions>();
     auto& s = options->settings;
     auto& o = s.options;
     auto& command =

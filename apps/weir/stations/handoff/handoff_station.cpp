@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto carry_deadline = 5s;  // of what has not reached the shared catalogue at the end
+constexpr auto carry_deadline_at_end = 5s;  // of what has not reached the shared catalogue at the end
 
 }  // namespace
 
@@ -84,7 +84,7 @@ Result<> HandOffStation::disconnect() {
     const auto tidy = std::min<std::chrono::milliseconds>(options_.transfer.answer, 3s);
     hangs_ = !hand_off_->stop(tidy * 2 + 10s);
     if (!settings_.catalogue.empty()) {
-        not_carried_ = catalogue::carried_over(*catalogue_, carry_deadline);
+        not_carried_ = catalogue::carried_over(*catalogue_, carry_deadline_at_end);
         if (not_carried_ && run_ != RunNumber{}) services_.reports.reporter().warning(*not_carried_);
     }
     if (hangs_)

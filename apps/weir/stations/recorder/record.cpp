@@ -26,7 +26,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr const char* command_name = "weir record";
+constexpr const char* weir_record = "weir record";
 
 struct RecordOptions : AloneOptions {
     RecorderSettings settings;
@@ -117,21 +117,21 @@ void keep_descriptors_for_files(recorder::RecorderOptions& options) {
     const auto allowed = allow_open_files(connections + for_files);
     const auto most = std::max<std::uint64_t>(allowed - std::min(for_files, allowed * 3 / 4), 1);
     if (connections <= most) return;
-    complain(command_name, fmt::format("this process may have {} files open, so at most {} connections are taken and "
-                                       "not {}; raise the limit (ulimit -n)",
-                                       allowed, most, connections));
+    complain(weir_record, fmt::format("this process may have {} files open, so at most {} connections are taken and "
+                                      "not {}; raise the limit (ulimit -n)",
+                                      allowed, most, connections));
     connections = static_cast<std::uint32_t>(most);
 }
 
 void report_start(const recorder::RecorderOptions& options, const recorder::Recorder& recorder,
                   const std::string& metrics) {
-    if (!options.sync) complain(command_name, "sync is OFF: events are acknowledged without being on stable storage");
-    complain(command_name, fmt::format("run {}{}, listening on port {}{}, metrics on {}, mode {}, memory {}",
-                                       number(recorder.run()), recorder.continued() ? " (continued)" : "",
-                                       recorder.port(), options.receiver.tls.any() ? " with TLS" : "",
-                                       metrics.empty() ? "none" : "port " + metrics.substr(metrics.rfind(':') + 1),
-                                       name(options.mode), to_string(options.memory)));
-    for (const auto& volume : recorder.volumes()) complain(command_name, "writing to " + volume);
+    if (!options.sync) complain(weir_record, "sync is OFF: events are acknowledged without being on stable storage");
+    complain(weir_record, fmt::format("run {}{}, listening on port {}{}, metrics on {}, mode {}, memory {}",
+                                      number(recorder.run()), recorder.continued() ? " (continued)" : "",
+                                      recorder.port(), options.receiver.tls.any() ? " with TLS" : "",
+                                      metrics.empty() ? "none" : "port " + metrics.substr(metrics.rfind(':') + 1),
+                                      name(options.mode), to_string(options.memory)));
+    for (const auto& volume : recorder.volumes()) complain(weir_record, "writing to " + volume);
 }
 
 int run_record(RecordOptions& options) {
@@ -140,16 +140,16 @@ int run_record(RecordOptions& options) {
         options.station.create = options.settings.options.create_directories;
         options.station.json = options.json;
         RecorderStationSettings settings;
-        return run_in_partition(command_name, StationKind::record, options, {"--dir", "--create"}, settings);
+        return run_in_partition(weir_record, StationKind::record, options, {"--dir", "--create"}, settings);
     }
     service::Settings table;
     options.settings.declare(table);
-    if (auto read = read_config(table, options); !read) return fail_with(command_name, read.error());
+    if (auto read = read_config(table, options); !read) return fail_with(weir_record, read.error());
     if (options.print_config) return print(table.effective()), exit_good;
     if (options.settings.directories.empty())
-        return fail_usage(command_name, "no directory to record into; name one with --dir");
+        return fail_usage(weir_record, "no directory to record into; name one with --dir");
     auto recorder_options = options.settings.to_options();
-    if (!recorder_options) return fail_with(command_name, recorder_options.error());
+    if (!recorder_options) return fail_with(weir_record, recorder_options.error());
     if (options.recover)
         return recover_directories_of(recorder_options->directories, recorder_options->recorder,
                                       recorder_options->catalogue, options.json);
@@ -160,8 +160,8 @@ int run_record(RecordOptions& options) {
     RecorderStation station(*recorder_options, name, wire::StationId{1}, process.services,
                             options.settings.stop_deadline);
     const auto frame = start_alone(station, name, StationKind::record, options.settings.metrics, process.services);
-    if (!frame) return fail_with(command_name, frame.error());
-    process.report_latched(command_name);
+    if (!frame) return fail_with(weir_record, frame.error());
+    process.report_latched(weir_record);
     report_start(*recorder_options, station.recorder(), (*frame)->control_address());
 
     process.manager.ready();
@@ -177,7 +177,7 @@ int run_record(RecordOptions& options) {
               with_commas(total(summary.copies_rejected)), human(Bytes{summary.bytes_stored}),
               std::chrono::duration<double>(summary.running).count());
     }
-    if (!stopped) return fail_with(command_name, stopped.error());
+    if (!stopped) return fail_with(weir_record, stopped.error());
     return exit_good;
 }
 

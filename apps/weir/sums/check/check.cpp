@@ -21,9 +21,9 @@
 namespace weir::app {
 namespace {
 
-constexpr const char* me = "weir check";
+constexpr const char* weir_check = "weir check";
 
-struct Options {
+struct CheckOptions {
     CheckSettings manifests;
     CheckChoice choice;
     AlgorithmList algorithm;
@@ -34,9 +34,9 @@ struct Options {
 };
 
 /// Prints what came of each file, and counts it.
-class Reporter {
+class CheckReporter {
 public:
-    Reporter(const Options& options, fixity::ManifestWriter& writer, SumProgress& progress)
+    CheckReporter(const CheckOptions& options, fixity::ManifestWriter& writer, SumProgress& progress)
         : options_(options), writer_(writer), progress_(progress) {}
 
     void take(const fixity::FileSum& file) {
@@ -68,19 +68,19 @@ public:
 
     void report(std::string_view text) {
         progress_.clear();
-        complain(me, text);
+        complain(weir_check, text);
     }
 
     SumVerdict verdict;
 
 private:
-    const Options& options_;
+    const CheckOptions& options_;
     fixity::ManifestWriter& writer_;
     SumProgress& progress_;
     std::string text_;
 };
 
-Result<> check(const Options& options) {
+Result<> check(const CheckOptions& options) {
     const auto& choice = options.choice;
     if (options.algorithm.values.size() > 1)
         return fail(Errc::usage, "-a: lines without an algorithm have one; name one");
@@ -95,7 +95,7 @@ Result<> check(const Options& options) {
 }
 
 /// Reports what lies beside the files of the manifests, to `sink`.
-void look_for_extra(ExtraFiles& extra, const CheckManifests& manifests, Reporter& reporter,
+void look_for_extra(ExtraFiles& extra, const CheckManifests& manifests, CheckReporter& reporter,
                     const std::function<void(fixity::FileSum)>& sink) {
     if (!manifests.names_are_known())
         return reporter.report(
@@ -117,12 +117,12 @@ void look_for_extra(ExtraFiles& extra, const CheckManifests& manifests, Reporter
                                 fmt::join(extra.directories(), ", ")));
 }
 
-int run_check(Options options) {
+int run_check(CheckOptions options) {
     if (options.choice.audit) options.choice.extra = true;
-    if (const auto good = check(options); !good) return fail_with(me, good.error());
+    if (const auto good = check(options); !good) return fail_with(weir_check, good.error());
     if (!options.algorithm.values.empty()) options.manifests.algorithm = options.algorithm.values.front();
-    if (const auto good = sums_are_right(); !good) return fail_work(me, good.error());
-    become_idle(me, options.reading);
+    if (const auto good = sums_are_right(); !good) return fail_work(weir_check, good.error());
+    become_idle(weir_check, options.reading);
     const Interruptible interruptible;
     const SystemClock clock;
     ReadPlan plan(options.reading, clock);
@@ -140,8 +140,8 @@ int run_check(Options options) {
     plan.reading().progress = [&progress](std::uint64_t bytes) { progress.add_bytes(bytes); };
     auto writer = fixity::ManifestWriter::make(
         {.format = fixity::Format::json, .algorithms = {}, .zero = false, .invoked = {}, .directory = {}});
-    if (!writer) return fail_work(me, writer.error());
-    Reporter reporter(options, *writer, progress);
+    if (!writer) return fail_work(weir_check, writer.error());
+    CheckReporter reporter(options, *writer, progress);
     CheckFiles files(options.manifests, options.choice, seed, clock.wall(),
                      [&reporter](std::string_view text) { reporter.report(text); });
 
@@ -180,7 +180,7 @@ int run_check(Options options) {
     }
     const double seconds = std::chrono::duration<double>(clock.now() - begin).count();
     progress.clear();
-    plan.warn_of_threads(me);
+    plan.warn_of_threads(weir_check);
 
     auto& verdict = reporter.verdict;
     verdict.interrupted = stop_is_pending();
@@ -195,9 +195,9 @@ int run_check(Options options) {
                                                           {"of", sample->of()}}}};
         const auto text = json::serialize(fields);
         sample_fields = "," + text.substr(1, text.size() - 2);
-        complain(me, fmt::format("a sample of {}: {} of {}; --seed {} chooses the same again",
-                                 shown_value(*options.choice.sample), with_commas(sample->chosen()),
-                                 counted(sample->of(), "file"), seed));
+        complain(weir_check, fmt::format("a sample of {}: {} of {}; --seed {} chooses the same again",
+                                         shown_value(*options.choice.sample), with_commas(sample->chosen()),
+                                         counted(sample->of(), "file"), seed));
     }
     if (options.choice.audit && !options.json) {
         Table table({{"", Table::Align::left}, {"files", Table::Align::right}});
@@ -212,18 +212,18 @@ int run_check(Options options) {
         print(table.text());
     }
     if (options.json) print(writer->end(json_fields(verdict, seconds) + sample_fields));
-    else if (!options.quiet || verdict.exit_code() != exit_good) complain(me, summary(verdict, seconds));
+    else if (!options.quiet || verdict.exit_code() != exit_good) complain(weir_check, summary(verdict, seconds));
     if (options.ignore_missing && verdict.files() == 0 && verdict.exit_code() == exit_good) {
-        complain(me, "none of the files is there, so nothing was checked");
-        return end_with(me, exit_missing);
+        complain(weir_check, "none of the files is there, so nothing was checked");
+        return end_with(weir_check, exit_missing);
     }
-    return end_with(me, verdict.exit_code());
+    return end_with(weir_check, verdict.exit_code());
 }
 
 }  // namespace
 
 void add_check(CLI::App& parent, Command& chosen) {
-    auto options = std::make_shared<Options>();  // shared by the parser's callbacks and the command
+    auto options = std::make_shared<CheckOptions>();  // shared by the parser's callbacks and the command
     auto& command =
         add_command(parent, group_look, "check", "checks files against manifests: GNU, BSD, SFV, JSON, CSV ...",
                     "weir check SHA256SUMS");
@@ -249,7 +249,7 @@ void add_check(CLI::App& parent, Command& chosen) {
     add_flag(command, "--zero", options->manifests.zero, "lines of the manifest end with NUL").group(more_options);
     add_json_flag(command, options->json);
     command.callback([options, &chosen] {
-        chosen = [options] { return run_or_fail(me, [&options] { return run_check(*options); }); };
+        chosen = [options] { return run_or_fail(weir_check, [&options] { return run_check(*options); }); };
     });
 }
 

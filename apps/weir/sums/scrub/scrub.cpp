@@ -21,10 +21,10 @@
 namespace weir::app {
 namespace {
 
-constexpr const char* me = "weir scrub";
+constexpr const char* weir_scrub = "weir scrub";
 constexpr std::chrono::seconds save_interval{10};
 
-struct Options {
+struct ScrubOptions {
     std::filesystem::path directory;
     std::filesystem::path state, metrics;
     bool quiet = false;
@@ -35,7 +35,7 @@ struct Options {
 /// Keeps cursor and metrics up to date on the disk.
 class Saver {
 public:
-    Saver(const Options& options, std::optional<ScrubState> state, const Clock& clock)
+    Saver(const ScrubOptions& options, std::optional<ScrubState> state, const Clock& clock)
         : options_(options), state_(std::move(state)), clock_(clock), saved_at_(clock.now()) {}
 
     void save_sometimes(const ScrubCursor& cursor) {
@@ -54,10 +54,10 @@ private:
     void keep(const Result<>& written) {
         if (written || failed_) return;
         failed_ = true;
-        complain(me, written.error().message());
+        complain(weir_scrub, written.error().message());
     }
 
-    const Options& options_;
+    const ScrubOptions& options_;
     std::optional<ScrubState> state_;
     const Clock& clock_;
     SteadyTime saved_at_;
@@ -78,7 +78,7 @@ std::optional<ScrubCursor> front_of(const std::filesystem::path& directory, cons
 }
 
 /// Where the pass goes on that `state` is of; `front` when there is none.
-Result<ScrubCursor> load(const ScrubState& state, ScrubCursor front, const Options& options) {
+Result<ScrubCursor> load(const ScrubState& state, ScrubCursor front, const ScrubOptions& options) {
     const auto text = WEIR_TRY(state.read());
     if (text.empty()) return front;
     auto cursor = decode_cursor(text);
@@ -92,9 +92,10 @@ Result<ScrubCursor> load(const ScrubState& state, ScrubCursor front, const Optio
     if (cursor->root != front.root)
         return fail(Errc::usage, fmt::format("{} is the state of a scrub of {}; name another file with --state", name,
                                              cursor->root));
-    complain(me, fmt::format("warning: {} is another directory (or file system) than the one that {} is of; this pass "
-                             "begins at the front",
-                             front.root, name));
+    complain(weir_scrub,
+             fmt::format("warning: {} is another directory (or file system) than the one that {} is of; this pass "
+                         "begins at the front",
+                         front.root, name));
     return front;
 }
 
@@ -108,24 +109,24 @@ std::string whole(const ScrubCursor& cursor) {
     return cursor.after.empty() ? std::string() : (std::filesystem::path(cursor.root) / cursor.after).native();
 }
 
-int run_scrub(const Options& options) {
-    if (const auto good = ReadPlan::check(options.reading); !good) return fail_with(me, good.error());
-    if (const auto good = sums_are_right(); !good) return fail_work(me, good.error());
-    become_idle(me, options.reading);
+int run_scrub(const ScrubOptions& options) {
+    if (const auto good = ReadPlan::check(options.reading); !good) return fail_with(weir_scrub, good.error());
+    if (const auto good = sums_are_right(); !good) return fail_work(weir_scrub, good.error());
+    become_idle(weir_scrub, options.reading);
     const Interruptible interruptible;
     const SystemClock clock;
     const auto front = front_of(options.directory, clock);
     if (!front)
-        return fail_missing(me,
+        return fail_missing(weir_scrub,
                             fmt::format("{} is not a directory; name one that is there", options.directory.native()));
     auto cursor = *front;
     std::optional<ScrubState> state;
     if (!options.state.empty()) {
         auto opened = ScrubState::open(options.state);
-        if (!opened) return fail_work(me, opened.error());
+        if (!opened) return fail_work(weir_scrub, opened.error());
         state.emplace(std::move(*opened));
         auto loaded = load(*state, *front, options);
-        if (!loaded) return fail_work(me, loaded.error());
+        if (!loaded) return fail_work(weir_scrub, loaded.error());
         cursor = std::move(*loaded);
     }
     ReadPlan plan(options.reading, clock);
@@ -135,14 +136,14 @@ int run_scrub(const Options& options) {
     plan.reading().progress = [&progress](std::uint64_t bytes) { progress.add_bytes(bytes); };
     const auto report = [&progress](std::string_view text) {
         progress.clear();
-        complain(me, text);
+        complain(weir_scrub, text);
     };
     ScrubNames names(cursor.root, whole(cursor), report);
     Saver saver(options, std::move(state), clock);
 
     auto writer = fixity::ManifestWriter::make(
         {.format = fixity::Format::json, .algorithms = {}, .zero = false, .invoked = {}, .directory = {}});
-    if (!writer) return fail_work(me, writer.error());
+    if (!writer) return fail_work(weir_scrub, writer.error());
     if (options.json) print(writer->begin());
     const auto before = cursor.verdict.bytes;
     std::string text, last_found;
@@ -180,7 +181,7 @@ int run_scrub(const Options& options) {
                      [&progress] { progress.show(); });
     const double seconds = std::chrono::duration<double>(clock.now() - begin).count();
     progress.clear();
-    plan.warn_of_threads(me);
+    plan.warn_of_threads(weir_scrub);
 
     cursor.verdict.malformed += names.malformed();
     cursor.verdict.interrupted = stopped || stop_is_pending();
@@ -195,13 +196,13 @@ int run_scrub(const Options& options) {
     const int code = shown.exit_code();
     // Files without any sum are the usual thing in a tree; they are counted, and no failure.
     const bool only_unverified = code == exit_missing && cursor.verdict.missing == 0 && cursor.verdict.stale == 0;
-    return end_with(me, only_unverified ? exit_good : code);
+    return end_with(weir_scrub, only_unverified ? exit_good : code);
 }
 
 }  // namespace
 
 void add_scrub(CLI::App& parent, Command& chosen) {
-    auto options = std::make_shared<Options>();  // shared by the parser's callbacks and the command
+    auto options = std::make_shared<ScrubOptions>();  // shared by the parser's callbacks and the command
     auto& command =
         add_command(parent, group_look, "scrub", "proves files by attributes and manifests; goes on where it was",
                     "weir scrub /data --bwlimit 100MB --state /var/tmp/data.scrub");
@@ -213,7 +214,7 @@ void add_scrub(CLI::App& parent, Command& chosen) {
     add_read_options(command, options->reading);
     add_json_flag(command, options->json);
     command.callback([options, &chosen] {
-        chosen = [options] { return run_or_fail(me, [&options] { return run_scrub(*options); }); };
+        chosen = [options] { return run_or_fail(weir_scrub, [&options] { return run_scrub(*options); }); };
     });
 }
 

@@ -20,9 +20,9 @@
 namespace weir::app {
 namespace {
 
-constexpr const char* me = "weir sum";
+constexpr const char* weir_sum = "weir sum";
 
-struct Options {
+struct SumOptions {
     NameSettings names;
     AlgorithmList algorithms;
     fixity::Format format = fixity::Format::bsd;
@@ -37,11 +37,11 @@ struct Options {
 };
 
 /// Puts outcomes where they belong: sums into the manifest, everything else to stderr.
-class Reporter {
+class SumReporter {
 public:
     /// `update`: the manifest that is updated, else nothing.
-    Reporter(const Options& options, fixity::ManifestWriter& writer, SumOutput& output, SumProgress& progress,
-             ManifestUpdate* update)
+    SumReporter(const SumOptions& options, fixity::ManifestWriter& writer, SumOutput& output, SumProgress& progress,
+                ManifestUpdate* update)
         : options_(options), writer_(writer), output_(output), progress_(progress), update_(update) {}
 
     void take(fixity::FileSum file) {
@@ -142,10 +142,10 @@ private:
 
     void problem(std::string_view text) {
         progress_.clear();
-        complain(me, text);
+        complain(weir_sum, text);
     }
 
-    const Options& options_;
+    const SumOptions& options_;
     fixity::ManifestWriter& writer_;
     SumOutput& output_;
     SumProgress& progress_;
@@ -154,19 +154,19 @@ private:
     std::string last_warning_;
 };
 
-std::string own_input(const Options& options, std::string_view what) {
+std::string own_input(const SumOptions& options, std::string_view what) {
     return fmt::format("-o {} would replace {}, which is to be summed; choose another place, nothing was written",
                        options.output.native(), printable(what));
 }
 
-std::string as_words(const Options& options) {
-    std::string text = me;
+std::string as_words(const SumOptions& options) {
+    std::string text = weir_sum;
     for (const auto& path : options.names.paths) text += " " + printable(path);
     return text;
 }
 
 /// Sums of a part must not get to where those of a whole file are looked for.
-Result<> check_range(const Options& options) {
+Result<> check_range(const SumOptions& options) {
     const auto& names = options.names;
     const bool others = options.format != fixity::Format::bsd && options.format != fixity::Format::json;
     const char* const wrong = names.recurse || !names.list.empty() || names.follow ? "-r, --follow and --files-from"
@@ -181,7 +181,7 @@ Result<> check_range(const Options& options) {
     return {};
 }
 
-Result<> check_update(const Options& options) {
+Result<> check_update(const SumOptions& options) {
     const char* const wrong = options.output.empty() ? "needs the manifest as -o FILE"
                               : options.format != fixity::Format::bsd
                                   ? "keeps the form of the manifest; omit -f and --json"
@@ -192,7 +192,7 @@ Result<> check_update(const Options& options) {
     return wrong != nullptr ? fail(Errc::usage, fmt::format("--update {}", wrong)) : Result<>{};
 }
 
-Result<> check(Options& options) {
+Result<> check(SumOptions& options) {
     if (options.json) options.format = fixity::Format::json;
     if (options.update) {
         WEIR_TRY(check_update(options));
@@ -226,47 +226,47 @@ Result<> check(Options& options) {
 }
 
 /// The algorithms of which sums will be made; those of attributes are known when they are read.
-std::vector<digest::Algorithm> to_be_made(const Options& options) {
+std::vector<digest::Algorithm> to_be_made(const SumOptions& options) {
     if (options.attributes != fixity::AttributeUse::none) return {digest::algorithms.begin(), digest::algorithms.end()};
     auto made = options.algorithms.values;
     if (options.blocks) made.push_back(digest::Algorithm::crc32c);
     return made;
 }
 
-int run_sum(Options options) {
-    if (const auto good = check(options); !good) return fail_with(me, good.error());
+int run_sum(SumOptions options) {
+    if (const auto good = check(options); !good) return fail_with(weir_sum, good.error());
     std::optional<ManifestUpdate> update;
     if (options.update) {
         const auto& given = options.algorithms.values;
         auto read = ManifestUpdate::read(options.output, *options.update,
                                          given.empty() ? std::nullopt : std::optional(given.front()), options.zero);
-        if (!read) return fail_with(me, read.error());
+        if (!read) return fail_with(weir_sum, read.error());
         if (!given.empty() && read->algorithms() != given)
-            return fail_usage(me, fmt::format("--update: {} has other sums than {}; omit -a", options.output.native(),
-                                              digest::name(given.front())));
+            return fail_usage(weir_sum, fmt::format("--update: {} has other sums than {}; omit -a",
+                                                    options.output.native(), digest::name(given.front())));
         update = std::move(*read);
         options.format = update->format();
         options.algorithms.values = update->algorithms();
     }
-    if (const auto good = sums_are_right(to_be_made(options)); !good) return fail_work(me, good.error());
-    become_idle(me, options.reading);
+    if (const auto good = sums_are_right(to_be_made(options)); !good) return fail_work(weir_sum, good.error());
+    become_idle(weir_sum, options.reading);
     if (options.range)
-        return sum_ranges(me, {options.range->bytes, options.names.paths, options.algorithms.values,
-                               options.format == fixity::Format::json, options.reading});
+        return sum_ranges(weir_sum, {options.range->bytes, options.names.paths, options.algorithms.values,
+                                     options.format == fixity::Format::json, options.reading});
     std::error_code ignored;
     auto writer = fixity::ManifestWriter::make({.format = options.format,
                                                 .algorithms = options.algorithms.values,
                                                 .zero = options.zero,
                                                 .invoked = as_words(options),
                                                 .directory = std::filesystem::current_path(ignored).native()});
-    if (!writer) return fail_work(me, writer.error());
+    if (!writer) return fail_work(weir_sum, writer.error());
     const Interruptible interruptible;
     auto output = SumOutput::open(options.output);
-    if (!output) return fail_work(me, output.error());
+    if (!output) return fail_work(weir_sum, output.error());
     for (const auto& path : options.names.paths) {
         struct stat status{};
         if (!options.output.empty() && ::stat(path.c_str(), &status) == 0 && output->is_own(fixity::stamp_of(status)))
-            return fail_usage(me, own_input(options, path));
+            return fail_usage(weir_sum, own_input(options, path));
     }
 
     const SystemClock clock;
@@ -279,7 +279,7 @@ int run_sum(Options options) {
     plan.reading().progress = [&progress](std::uint64_t bytes) { progress.add_bytes(bytes); };
 
     SumNames names(options.names);
-    Reporter reporter(options, *writer, *output, progress, update ? &*update : nullptr);
+    SumReporter reporter(options, *writer, *output, progress, update ? &*update : nullptr);
     const auto source = [&]() -> std::optional<fixity::Job> {
         if (output->failed()) return std::nullopt;  // it would not be seen
         if (update) {
@@ -303,40 +303,43 @@ int run_sum(Options options) {
         [&progress] { progress.show(); });
     const double seconds = std::chrono::duration<double>(clock.now() - begin).count();
     progress.clear();
-    plan.warn_of_threads(me);
+    plan.warn_of_threads(weir_sum);
 
     auto& verdict = reporter.verdict;
     verdict.links = names.links();
     verdict.interrupted = stop_is_pending();
     if (names.list_failure()) {
-        complain(me, fmt::format("cannot read the names in {}: {}", options.names.list, names.list_failure()->text));
+        complain(weir_sum,
+                 fmt::format("cannot read the names in {}: {}", options.names.list, names.list_failure()->text));
         ++verdict.error;
     }
     if (verdict.links > 0)
-        complain(me, fmt::format("{} not followed; --follow sums what they lead to",
-                                 counted(verdict.links, "symbolic link was", "symbolic links were")));
+        complain(weir_sum, fmt::format("{} not followed; --follow sums what they lead to",
+                                       counted(verdict.links, "symbolic link was", "symbolic links were")));
     if (reporter.sums_taken > 0)
-        complain(me, fmt::format("{} from attributes; the bytes were not read",
-                                 counted(reporter.sums_taken, "sum comes", "sums come")));
+        complain(weir_sum, fmt::format("{} from attributes; the bytes were not read",
+                                       counted(reporter.sums_taken, "sum comes", "sums come")));
     if (update) {
-        complain(me, fmt::format("{}: {} added, {} made anew, {} not there, {} not read", options.output.native(),
-                                 counted(verdict.ok - reporter.replaced - reporter.as_before, "file"),
-                                 with_commas(reporter.replaced), with_commas(verdict.missing),
-                                 with_commas(verdict.unchanged)));
+        complain(weir_sum, fmt::format("{}: {} added, {} made anew, {} not there, {} not read", options.output.native(),
+                                       counted(verdict.ok - reporter.replaced - reporter.as_before, "file"),
+                                       with_commas(reporter.replaced), with_commas(verdict.missing),
+                                       with_commas(verdict.unchanged)));
     }
     if (update) output->write(update->comments_before());
     output->write(writer->end(json_fields(verdict, seconds)));
     if (reporter.replaces_input && !options.output.empty())
-        return fail_usage(me, own_input(options, "one of the files"));
+        return fail_usage(weir_sum, own_input(options, "one of the files"));
     if (reporter.verdict.not_stored > 0)
-        complain(me, fmt::format("the sums of {} were printed and not stored; the warnings have the reason",
-                                 counted(reporter.verdict.not_stored, "file")));
-    if (const auto finished = output->finish(!verdict.interrupted); !finished) return fail_work(me, finished.error());
+        complain(weir_sum, fmt::format("the sums of {} were printed and not stored; the warnings have the reason",
+                                       counted(reporter.verdict.not_stored, "file")));
+    if (const auto finished = output->finish(!verdict.interrupted); !finished)
+        return fail_work(weir_sum, finished.error());
     if (verdict.interrupted)
-        complain(me, fmt::format(
-                         "interrupted after {}{}", counted(verdict.files(), "file"),
-                         options.output.empty() ? "" : "; what is done is in " + options.output.native() + ".partial"));
-    return end_with(me, verdict.exit_code());
+        complain(
+            weir_sum,
+            fmt::format("interrupted after {}{}", counted(verdict.files(), "file"),
+                        options.output.empty() ? "" : "; what is done is in " + options.output.native() + ".partial"));
+    return end_with(weir_sum, verdict.exit_code());
 }
 
 }  // namespace
@@ -344,7 +347,7 @@ int run_sum(Options options) {
 void add_sum(CLI::App& parent, Command& chosen) {
     using fixity::AttributeUse;
     using fixity::Format;
-    auto options = std::make_shared<Options>();  // shared by the parser's callbacks and the command
+    auto options = std::make_shared<SumOptions>();  // shared by the parser's callbacks and the command
     auto& command = add_command(parent, group_look, "sum", "sums of files, several in one read, as a manifest",
                                 "weir sum -a adler32,crc32c,xxh3-128 -r data -o sums");
     add_value(command, "file", options->names.paths, "FILE", "what to read; - is stdin");
@@ -384,7 +387,7 @@ void add_sum(CLI::App& parent, Command& chosen) {
     add_flag(command, "--zero", options->zero, "lines of the manifest end with NUL").group(more_options);
     add_json_flag(command, options->json);
     command.callback([options, &chosen] {
-        chosen = [options] { return run_or_fail(me, [&options] { return run_sum(*options); }); };
+        chosen = [options] { return run_or_fail(weir_sum, [&options] { return run_sum(*options); }); };
     });
 }
 
