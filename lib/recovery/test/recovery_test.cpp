@@ -2,132 +2,16 @@
 // What recovery makes of a directory in which more is broken than a crash breaks.
 #include "weir/recovery/recovery.hpp"
 
-#include <gtest/gtest.h>
-
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <fstream>
-#include <map>
-#include <mutex>
-
 #include "long_recording.hpp"
+#include "recovery_fixture.hpp"
 #include "weir/base/leaving_file.hpp"
 #include "weir/base/testing/faulty_file_system.hpp"
-#include "weir/datafile/journal.hpp"
-#include "weir/datafile/journal_content.hpp"
-#include "weir/datafile/journal_writer.hpp"
 #include "weir/datafile/raw_file_reader.hpp"
-#include "weir/datafile/stored_index.hpp"
-#include "weir/recorder/testing/recording_fixture.hpp"
 
 namespace weir::recovery {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr std::uint64_t events_sent = 6;
-constexpr std::size_t event_size = 3000;
-
-class RecoveryTest : public testing::RecordingFixture {
-protected:
-    /// A recorder that dies with events acknowledged, each in a round of its own.
-    void crash(const std::vector<StreamTag>& tags = {stream("physics_Main")}) {
-        const auto recorder = start();
-        const auto sender = connect(*recorder);
-        for (std::uint64_t id = 1; id <= events_sent; ++id) {
-            ASSERT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{1}, tags}, event(id, event_size)).has_value());
-            ASSERT_TRUE(flushed(*sender));
-        }
-    }
-
-    std::filesystem::path journal(std::uint32_t number = 1) const {
-        return datafile::JournalWriter::path_of(directory_, number);
-    }
-
-    static std::vector<std::byte> bytes_of(const std::filesystem::path& path) {
-        return datafile::read_records(path).value();
-    }
-
-    static std::vector<std::byte> encoded(const datafile::JournalRecord& record) {
-        std::vector<std::byte> bytes;
-        encode(record, bytes);
-        return bytes;
-    }
-
-    template <class Record>
-    static std::vector<Record> all_of(ConstData records) {
-        std::vector<Record> found;
-        datafile::for_each_record(records, [&](const datafile::JournalRecord& record) {
-            if (const auto* one = std::get_if<Record>(&record)) found.push_back(*one);
-            return true;
-        });
-        return found;
-    }
-
-    /// Where the last rounds of a journal or an index begin: with a commit, which has its own offset.
-    static std::uint64_t last_rounds(ConstData records, std::size_t rounds) {
-        const auto commits = all_of<datafile::JournalCommit>(records);
-        return commits.at(commits.size() - rounds).offset;
-    }
-
-    static void write(const std::filesystem::path& path, ConstData bytes) {
-        std::ofstream file(path, std::ios::binary | std::ios::trunc);
-        file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    }
-
-    /// As if the last rounds had never reached the disk.
-    void cut_journal(std::size_t rounds) const {
-        auto bytes = bytes_of(journal());
-        bytes.resize(last_rounds(bytes, rounds));
-        write(journal(), bytes);
-    }
-
-    std::map<std::filesystem::path, std::vector<std::byte>> open_files() const {
-        std::map<std::filesystem::path, std::vector<std::byte>> files;
-        for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
-            if (entry.path().extension() == ".writing") files[entry.path()] = bytes_of(entry.path());
-        }
-        return files;
-    }
-
-    /// A recorder starts and reports its doubts.
-    std::vector<std::string> doubts_at_start() {
-        std::vector<std::string> doubts;
-        std::mutex mutex;
-        const auto recorder = recorder::Recorder::open(
-            options_,
-            [&](const Report& report) {
-                const std::scoped_lock lock(mutex);
-                if (report.alarm == "acknowledged events in doubt") doubts.push_back(report.why);
-            },
-            clock_);
-        EXPECT_TRUE(recorder.has_value()) << (recorder ? "" : recorder.error().message());
-        if (!recorder) return doubts;
-        (*recorder)->start();
-        EXPECT_TRUE((*recorder)->stop(60s).has_value());
-        return doubts;
-    }
-
-    /// Every acknowledged event is in a file, and what was wrong is reported.
-    void expect_all_kept_and_reported(const std::string& because, std::size_t files = 1) {
-        const auto doubts = doubts_at_start();
-        EXPECT_TRUE(std::ranges::any_of(doubts, [&](const auto& doubt) { return doubt.contains(because); }))
-            << because << " is not among " << fmt::format("{}", fmt::join(doubts, "; "));
-        ASSERT_EQ(data_files().size(), files);
-        for (const auto& path : data_files())
-            EXPECT_EQ(datafile::StoredIndex::read(datafile::index_path_of(path))->copies.size(), events_sent);
-        expect_all_good(files);
-    }
-
-    void expect_all_kept(std::size_t files = 1) {
-        ASSERT_TRUE(start()->stop(60s).has_value());
-        ASSERT_EQ(data_files().size(), files);
-        for (const auto& path : data_files())
-            EXPECT_EQ(datafile::StoredIndex::read(datafile::index_path_of(path))->copies.size(), events_sent);
-        expect_all_good(files);
-    }
-};
 
 TEST_F(RecoveryTest, AJournalThatEndsInsideARecordHasEverythingThatWasAcknowledged) {
     crash();
@@ -434,59 +318,6 @@ TEST_F(RecoveryTest, AJournalThatIsMissingBetweenTwoCostsNoEventAndIsSaid) {
     expect_all_kept_and_reported("journal.000002 is missing");
 }
 
-/// Three journals as the writer makes them when each is full after two events; the recorder dies behind the last.
-class SeveralJournals : public RecoveryTest {
-protected:
-    void SetUp() override {
-        crash();
-        const auto bytes = bytes_of(journal());
-        const auto copies = all_of<datafile::StoredCopy>(bytes);
-        ASSERT_EQ(copies.size(), events_sent);
-        const auto session = all_of<datafile::SessionDeclared>(bytes).back();
-        ASSERT_TRUE(std::filesystem::remove(journal()));
-        const auto full = 2 * encoded(copies.back()).size();  // two copies fill a journal
-        auto writer = datafile::JournalWriter::open(
-                          directory_, [&](std::uint32_t) { return session; }, real_file_system(), full)
-                          .value();
-        writer.add(all_of<datafile::FileOpened>(bytes).back());
-        for (std::size_t i = 0; i < copies.size(); i += 2) {
-            writer.add(copies[i]);
-            writer.add(copies[i + 1]);
-            ASSERT_TRUE(writer.commit(true).has_value());
-            ASSERT_TRUE(writer.roll().has_value());
-        }
-        ASSERT_EQ(datafile::JournalWriter::find(directory_).value().size(), 4U);  // the last is begun and empty
-    }
-
-    void expect_needed(std::uint32_t number, const std::string& because) const {
-        const auto aside = directory_ / "aside";
-        std::filesystem::remove_all(aside);
-        std::filesystem::copy(directory_, aside);
-        ASSERT_TRUE(std::filesystem::remove(datafile::JournalWriter::path_of(aside, number)));
-        const auto result = recover_directory(aside, clock_).value();
-        ASSERT_EQ(result.files.size(), 1U);
-        EXPECT_EQ(result.files.front().closed.events, events_sent);
-        EXPECT_TRUE(std::ranges::any_of(result.doubts, [&](const Error& doubt) {
-            return doubt.message().contains(because);
-        })) << because;
-    }
-};
-
-TEST_F(SeveralJournals, AnyOneThatIsMissingCostsNoEventAndIsSaid) {
-    expect_needed(1, "journal.000002 comes behind 2 events");
-    expect_needed(2, "journal.000002 is missing");
-    expect_needed(3, "journal.000003 is missing");
-    expect_needed(4, "journal.000004 is missing");
-    expect_all_kept();
-}
-
-TEST_F(SeveralJournals, TheLastMayBeThereWithoutBeingAnnounced) {
-    auto third = bytes_of(journal(3));
-    third.resize(third.size() - encoded(datafile::JournalContinues{4}).size());  // the crash came before it
-    write(journal(3), third);
-    expect_all_kept();
-}
-
 TEST_F(RecoveryTest, AFileThatVanishedIsNamedAndTheOthersAreRecovered) {
     crash({stream("physics_Main"), stream("express_express")});
     std::filesystem::path vanished;
@@ -544,71 +375,6 @@ TEST_F(RecoveryTest, NoEventIsReadThatTheJournalVouchesFor) {
         EXPECT_EQ(file.bytes_cut, recording.tail);
     }
     EXPECT_LT(after - before, 2U << 20);  // the journal, and the start of each file
-}
-
-/// One open file of six events, without its journal.
-class WithoutJournal : public RecoveryTest {
-protected:
-    void SetUp() override {
-        options_.direct = recorder::DirectIo::off;
-        crash();
-        ASSERT_TRUE(std::filesystem::remove(journal()));
-        for (const auto& [path, bytes] : open_files()) {
-            if (!path.native().ends_with(".index.writing")) writing_ = path;
-        }
-        ASSERT_FALSE(writing_.empty());
-    }
-    /// The offset of its separator.
-    std::uint64_t third_event() const {
-        auto reader = datafile::RawFileReader::open(writing_).value();
-        std::vector<std::byte> event;
-        for (int n = 1; n <= 2; ++n) EXPECT_TRUE(reader.next(event).value());
-        return reader.next(event).value()->offset;
-    }
-    std::vector<std::filesystem::path> rests() const {
-        std::vector<std::filesystem::path> found;
-        for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
-            if (entry.path().native().contains(".cut-")) found.push_back(entry.path());
-        }
-        return found;
-    }
-    std::filesystem::path writing_;
-};
-
-TEST_F(WithoutJournal, AFileThatTheDiskCannotReadNowIsLeftAsItIs) {
-    class OneBadBlock : public FileSystem {
-    public:
-        explicit OneBadBlock(std::uint64_t begin) : begin_(static_cast<off_t>(begin)) {}
-        ssize_t pread(int fd, void* to, std::size_t size, off_t offset) override {
-            if (offset > begin_) return errno = EIO, -1;  // the event itself
-            return FileSystem::pread(fd, to, size, offset);
-        }
-
-    private:
-        const off_t begin_;
-    } bad(third_event());
-    const auto before = open_files();
-    const auto refused = recover_file_by_walking(writing_, clock_, bad);
-    ASSERT_FALSE(refused.has_value());
-    EXPECT_EQ(refused.error().os_errno, EIO);
-    EXPECT_NE(refused.error().message().find("stays as it is"), std::string::npos) << refused.error().message();
-    EXPECT_EQ(open_files(), before);
-    EXPECT_EQ(recover_file_by_walking(writing_, clock_)->closed.events, events_sent);  // the disk reads it again
-    EXPECT_TRUE(rests().empty());
-}
-
-TEST_F(WithoutJournal, WhatIsCutBehindADamageIsKeptBesideTheFile) {
-    auto bytes = bytes_of(writing_);
-    while (bytes.back() == std::byte{0}) bytes.pop_back();  // space that was taken and not used
-    const auto third = third_event();
-    bytes[third] ^= std::byte{1};  // no separator any more
-    write(writing_, bytes);
-    const auto recovered = recover_file_by_walking(writing_, clock_).value();
-    EXPECT_EQ(recovered.closed.events, 2U);
-    ASSERT_TRUE(recovered.rest);
-    EXPECT_EQ(rests(), std::vector{*recovered.rest});
-    EXPECT_EQ(bytes_of(*recovered.rest), std::vector(bytes.begin() + static_cast<std::ptrdiff_t>(third), bytes.end()));
-    EXPECT_TRUE(datafile::RawFileReader::open(recovered.path).has_value());
 }
 
 }  // namespace
