@@ -73,7 +73,7 @@ if(WEIR_SANITIZE AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
 else()
   set(weir_cold_flags $<$<NOT:$<CONFIG:Debug>>:-O1>)
 endif()
-# What most sources of a library include, for WEIR_PCH. The release preset is built without, so that a missing include shows.
+# What most sources of a library include, for WEIR_PCH. The dev preset is built without, so that a missing include shows.
 set(weir_common_headers)
 foreach(header algorithm chrono condition_variable expected filesystem functional map memory mutex optional span string
                string_view thread vector fmt/format.h)
