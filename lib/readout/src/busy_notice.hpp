@@ -38,7 +38,10 @@ public:
         if (held.events >= mark) cause = wire::BusyCause::events;
         else if (held.bytes >= mark) cause = wire::BusyCause::memory;
         if (const bool busy = cause != wire::BusyCause::none; busy != state_.busy) {
-            state_ = {.change = state_.change + 1, .busy = busy, .cause = cause};
+            state_ = {.change = state_.change + 1,
+                      .busy = busy,
+                      .cause = cause,
+                      .hold_above = busy ? half_of_low_mark() : 0};
             busy_.store(busy, std::memory_order_relaxed);
             sent_ = false;
         }
@@ -56,6 +59,11 @@ public:
     [[nodiscard]] bool busy() const noexcept { return busy_.load(std::memory_order_relaxed); }
 
 private:
+    /// If so few of the events that it holds are in the supervisor's hand, it will not fall below the low mark by them.
+    [[nodiscard]] std::uint32_t half_of_low_mark() const noexcept {
+        if (marks_.high <= 0) return 0;
+        return static_cast<std::uint32_t>(store_.events_held() * marks_.low / marks_.high / 2);
+    }
     void send() {
         buffer_.clear();
         wire::encode(state_, buffer_);

@@ -46,7 +46,7 @@ TEST_F(Busy, AboveTheHighMarkIsBusyUntilBelowTheLowOne) {
     fill_to(32);
     step();
     step();
-    EXPECT_EQ(sent.messages, (std::vector<wire::ReadoutBusy>{{1, true, BusyCause::events}}));
+    EXPECT_EQ(sent.messages, (std::vector<wire::ReadoutBusy>{{1, true, BusyCause::events, 8}}));
     EXPECT_TRUE(notice.busy());
     for (std::uint32_t event = 1; event <= 16; ++event) clear(store, {event});
     step();

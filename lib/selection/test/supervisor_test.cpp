@@ -23,9 +23,9 @@ void heed_the_readout(SimulatedPartition& p) {
 }
 
 /// The readout says it; the latest change holds.
-void say_busy(SimulatedPartition& p, std::uint64_t change, wire::BusyCause cause) {
+void say_busy(SimulatedPartition& p, std::uint64_t change, wire::BusyCause cause, std::uint32_t hold_above = 0) {
     std::vector<std::byte> bytes;
-    encode(wire::ReadoutBusy{change, cause != wire::BusyCause::none, cause}, bytes);
+    encode(wire::ReadoutBusy{change, cause != wire::BusyCause::none, cause, hold_above}, bytes);
     ASSERT_TRUE(p.net.endpoint(readout_id).send_reliably(supervisor_id, wire::DataflowType::readout_busy, bytes));
 }
 
@@ -157,6 +157,7 @@ TEST(Supervisor, AReadoutThatWasBusyAndDiedOrFellSilentLeavesNoBusyBehind) {
         SimulatedPartition p(1, {}, options, 1);
         heed_the_readout(p);
         p.net.run_for(100ms);
+        p.unit[0]->hangs = true;  // events are in hand
         say_busy(p, 1, wire::BusyCause::memory);
         p.net.run_for(500ms);
         EXPECT_NEAR(p.supervisor->busy_times().by_cause.at("ros"), 0.5, 0.1);
@@ -181,6 +182,23 @@ TEST(Supervisor, AReadoutThatIsFullOfFragmentsWithoutATriggerDoesNotStopTheRun) 
     say_busy(p, 1, wire::BusyCause::events);
     p.net.run_for(5s);
     EXPECT_GT(p.supervisor->counts().made, 100U);  // one after the other, as each is done with
+}
+
+TEST(Supervisor, ABusyReadoutHoldsTriggersOnlyWhileMoreEventsAreInHandThanItSays) {
+    const SupervisorOptions options{.triggers = {.kind = TriggerKind::periodic, .rate = 1000}};
+    SimulatedPartition p(1, {}, options, 1, 500, {.workers = 64, .depth = 2});
+    heed_the_readout(p);
+    p.net.run_for(100ms);
+    const auto before = p.supervisor->counts().made;
+    p.unit[0]->hangs = true;  // it has room for 128
+    say_busy(p, 1, wire::BusyCause::events, 40);
+    p.net.run_for(1s);
+    const auto made = p.supervisor->counts().made;
+    EXPECT_NEAR(static_cast<double>(made - before), 41, 4);
+    EXPECT_NEAR(p.supervisor->busy_times().by_cause.at("ros"), 0.96, 0.05);
+    p.unit[0]->hangs = false;
+    p.net.run_for(1s);
+    EXPECT_GT(p.supervisor->counts().made, made + 900);
 }
 
 TEST(Supervisor, TheHeadersOfRecordedEventsAreUsedInTurn) {

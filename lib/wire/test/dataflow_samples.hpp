@@ -62,7 +62,7 @@ inline FragmentSeen fragment_seen() {
             .fragments = {{.level1_id = Level1Id{0x01000002}, .time_ns = 1'700'000'000'000'000'025},
                           {.level1_id = Level1Id{0x01000003}}}};
 }
-inline ReadoutBusy readout_busy() { return {.change = 3, .busy = true, .cause = BusyCause::memory}; }
+inline ReadoutBusy readout_busy() { return {.change = 3, .busy = true, .cause = BusyCause::memory, .hold_above = 512}; }
 
 template <class Message>
 std::vector<std::byte> encoded(const Message& message) {

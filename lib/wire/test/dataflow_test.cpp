@@ -71,7 +71,7 @@ TEST(Dataflow, IsEncodedAsTheFormatDescriptionShows) {
     EXPECT_EQ(encoded(sample::fragment_seen()), from_hex("0a 00 00 00 00 00 00 00 01 00 42 00 02 00 00 00 "
                                                          "02 00 00 01 01 00 00 00 19 00 2a 36 fe 9c 97 17 "
                                                          "03 00 00 01 00 00 00 00 00 00 00 00 00 00 00 00"));
-    EXPECT_EQ(encoded(sample::readout_busy()), from_hex("03 00 00 00 00 00 00 00 01 00 00 00 02 00 00 00"));
+    EXPECT_EQ(encoded(sample::readout_busy()), from_hex("03 00 00 00 00 00 00 00 01 00 00 00 02 00 00 00 00 02 00 00"));
     EXPECT_EQ(encoded(sample::triggers()), from_hex("01 00 00 00 00 00 00 00 "
                                                     "02 00 00 01 84 00 00 00 19 00 2a 36 fe 9c 97 17"));
 }

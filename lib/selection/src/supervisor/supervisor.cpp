@@ -248,15 +248,6 @@ std::uint64_t Supervisor::rooms_of_units() const noexcept {
     return rooms - std::min<std::uint64_t>(rooms, to_give_.size());
 }
 
-/// A readout that is busy though no event is in hand is full of fragments that had no trigger: waiting would not make
-/// room in it, so then one trigger happens.
-bool Supervisor::held_by_readouts() const noexcept {
-    if (!triggers_->obeys_readouts()) return false;
-    if (std::ranges::none_of(readouts_, [](const auto& readout) { return readout.second.busy; })) return false;
-    const bool nothing_in_hand = idle() && assigner_credit_ >= assigner_sent_ + window_;
-    return !nothing_in_hand;
-}
-
 /// As many as make() takes in one step.
 std::size_t Supervisor::room_for_triggers() const noexcept {
     if (!wants_triggers() || !assigner_has_room() || held_by_readouts()) return 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who keeps the supervisor from taking triggers, and for how long.
+#include <algorithm>
 #include <utility>
 
 #include "triggers/busy_account.hpp"
@@ -14,12 +15,30 @@ void Supervisor::take_busy(const wire::ReadoutBusy& message, wire::StationId fro
     if (message.change <= readout.change) return;
     readout.change = message.change;
     readout.busy = message.busy;
+    readout.hold_above = message.hold_above;
+}
+
+/// Here, and with the DFM until they are final.
+std::uint64_t Supervisor::in_hand() const noexcept {
+    const auto at_assigner = assigner_sent_ + window_;
+    return open_.size() + accepted_.size() + rejected_.size() + at_assigner - std::min(at_assigner, assigner_credit_);
+}
+
+/// A readout that is busy with few events in hand is full of fragments that had no trigger: waiting would not make
+/// room in it.
+bool Supervisor::holds(const Readout& readout) const noexcept {
+    return readout.busy && in_hand() > readout.hold_above;
+}
+
+bool Supervisor::held_by_readouts() const noexcept {
+    return triggers_->obeys_readouts() &&
+           std::ranges::any_of(readouts_, [this](const auto& readout) { return holds(readout.second); });
 }
 
 void Supervisor::account_busy(SteadyTime now) {
     causes_.clear();
     for (const auto& [id, readout] : readouts_)
-        if (readout.busy) causes_.push_back(id);
+        if (holds(readout)) causes_.push_back(id);
     if (!assigner_has_room() && assigner_) causes_.push_back(*assigner_);
     if (rooms_of_units() == 0) causes_.push_back(BusyAccount::units);
     busy_->set(now, wants_triggers(), causes_);

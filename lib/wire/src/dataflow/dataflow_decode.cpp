@@ -228,6 +228,7 @@ Result<> decode(ConstData message, ReadoutBusy& into) {
     into.change = in.take<std::uint64_t>();
     const auto busy = in.take<std::uint32_t>();
     const auto cause = in.take<std::uint32_t>();
+    into.hold_above = in.take<std::uint32_t>();
     if (!in.ok()) return message_too_short("a readout's busy", message);
     if (busy > 1 || cause > static_cast<std::uint32_t>(BusyCause::memory) || (busy == 1) != (cause != 0))
         return fail(Errc::corrupt, fmt::format("a readout is busy in the unknown way {}, {}", busy, cause));

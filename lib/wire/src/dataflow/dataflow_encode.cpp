@@ -182,6 +182,7 @@ void encode(const ReadoutBusy& message, std::vector<std::byte>& to) {
     out.put(message.change);
     out.put(std::uint32_t{message.busy ? 1U : 0U});
     out.put(static_cast<std::uint32_t>(message.cause));
+    out.put(message.hold_above);
 }
 
 }  // namespace weir::wire

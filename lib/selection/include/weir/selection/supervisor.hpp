@@ -159,7 +159,8 @@ private:
     struct Readout {
         std::string name{};
         bool busy = false;
-        std::uint64_t change = 0;  // number of its message that said so: an earlier one that comes later is ignored
+        std::uint32_t hold_above = 0;  // events in hand: with fewer it is not obeyed
+        std::uint64_t change = 0;      // number of its message that said so: an earlier one that comes later is ignored
     };
     struct Deadline {
         SteadyTime at{};
@@ -176,6 +177,8 @@ private:
     [[nodiscard]] bool wants_triggers() const noexcept;
     [[nodiscard]] bool assigner_has_room() const noexcept;
     [[nodiscard]] std::uint64_t rooms_of_units() const noexcept;
+    [[nodiscard]] std::uint64_t in_hand() const noexcept;
+    [[nodiscard]] bool holds(const Readout& readout) const noexcept;
     [[nodiscard]] bool held_by_readouts() const noexcept;
     [[nodiscard]] bool nothing_to_send() const noexcept {
         return accepted_.empty() && rejected_.empty() && skipped_.empty();

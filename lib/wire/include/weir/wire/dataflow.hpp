@@ -200,6 +200,9 @@ struct ReadoutBusy {
     std::uint64_t change = 0;  // 1, 2, ... of this process in the run: the highest counts, whenever it comes
     bool busy = false;
     BusyCause cause = BusyCause::none;
+    // Triggers are held while the supervisor has more events in hand. With fewer the buffers are full of fragments
+    // whose triggers it has not taken, and only those make room.
+    std::uint32_t hold_above = 0;
     bool operator==(const ReadoutBusy&) const = default;
 };
 
