@@ -9,6 +9,7 @@ using namespace std::chrono_literals;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 TEST_F(RunControlTest, ABuilderThatDiesIsReplacedAndTheOthersGetItsNewAddress) {
     start_run();
@@ -239,6 +240,29 @@ TEST_F(RunControlTest, WhatABuilderCountedBySourceIsNotForgottenWhenItIsReplaced
     pass(1s);
     EXPECT_EQ(control->view().sources->at(0).counts.expected, 67U);
     EXPECT_EQ(control->view().sources->at(0).counts.missing, 8U);
+}
+
+TEST_F(RunControlTest, ATriggerUnitThatGoesAwayInARunIsSaidOnceAndAgainWhenItIsBack) {
+    start_run();
+    auto& connections = station("l2sv").report.status.counters["input_connections"];
+    connections = 0;  // it has not come yet
+    pass(1s);
+    connections = 1;
+    pass(1s);
+    EXPECT_THAT(reported, Not(Contains(HasSubstr("brings triggers"))));
+    connections = 0;
+    pass(4s);
+    EXPECT_THAT(reported, Not(Contains(HasSubstr("brings triggers"))));
+    pass(4s);
+    const auto of_the_unit = [&] {
+        return std::ranges::count_if(reported, [](const auto& line) { return line.contains("brings triggers"); });
+    };
+    EXPECT_EQ(of_the_unit(), 1);
+    EXPECT_THAT(reported, Contains(HasSubstr("no program that brings triggers is connected any more")));
+    connections = 1;
+    pass(1s);
+    EXPECT_EQ(of_the_unit(), 2);
+    EXPECT_EQ(control->view().state, PartitionState::running);
 }
 
 }  // namespace

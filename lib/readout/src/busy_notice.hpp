@@ -38,10 +38,8 @@ public:
         if (held.events >= mark) cause = wire::BusyCause::events;
         else if (held.bytes >= mark) cause = wire::BusyCause::memory;
         if (const bool busy = cause != wire::BusyCause::none; busy != state_.busy) {
-            state_ = {.change = state_.change + 1,
-                      .busy = busy,
-                      .cause = cause,
-                      .hold_above = busy ? half_of_low_mark() : 0};
+            state_ = {
+                .change = state_.change + 1, .busy = busy, .cause = cause, .hold_above = busy ? half_of_low_mark() : 0};
             busy_.store(busy, std::memory_order_relaxed);
             sent_ = false;
         }

@@ -13,10 +13,15 @@ namespace {
 
 const char* advice(int os_errno) noexcept {
     switch (os_errno) {
-        case EADDRINUSE: return "stop the other program or choose another port with --listen";
-        case EACCES: return "ports below 1024 need a privilege; choose another port with --listen";
-        case EADDRNOTAVAIL: return "this machine has no such address; choose one of its own with --listen";
-        default: return "choose another address with --listen";
+        case EADDRINUSE:
+            return "stop the other program or choose another port (--listen; in a partition file, the station's input)";
+        case EACCES:
+            return "ports below 1024 need a privilege; choose another one (--listen; in a partition file, the "
+                   "station's input)";
+        case EADDRNOTAVAIL:
+            return "this machine has no such address; choose one of its own (--listen; in a partition file, the "
+                   "station's input)";
+        default: return "choose another address (--listen; in a partition file, the station's input)";
     }
 }
 

@@ -111,7 +111,7 @@ TEST(Listener, OnAPortInUseFailsWithTheRemedy) {
     ASSERT_FALSE(second.has_value());
     EXPECT_EQ(second.error().message(), "cannot listen on 127.0.0.1:" + std::to_string(first.port()) +
                                             ": Address already in use; stop the other program or choose another port "
-                                            "with --listen");
+                                            "(--listen; in a partition file, the station's input)");
 }
 
 TEST(Listener, OnAnAddressOfAnotherMachineFailsWithTheReason) {

@@ -82,6 +82,7 @@ void RunControl::State::step() {
     advance();
     if (run_active() && now_ - sources_looked_ >= options_.poll) look_at_sources();
     if (run_active() && seen_ - noted_ >= note_every) note_run();
+    if (state == PartitionState::running) look_at_trigger_unit();
     if (state != PartitionState::running || !options_.stop_when_finished) return;
     for (const auto& station : stations_) {
         const auto& report = station->report();
@@ -129,6 +130,7 @@ Result<RunNumber> RunControl::State::start(const RunRequest& request) {
         station->begin_run();
     }
     watch_.begin_run();
+    trigger_unit_ = TriggerUnit::not_seen;
     changes_ = {run_, started_, {}, 0};
     changes_noted_ = false;
     begin_masks();

@@ -18,6 +18,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr auto triggerless_max = 5s;  // a run that ends by itself does so soon after its last trigger came
+
 /// "warning ef-1: selection threw: ..." without its severity, which the report has.
 std::string without_severity(const service::StationReport::LatchedAlarm& alarm) {
     const auto begin = alarm.severity + " ";
@@ -243,6 +245,31 @@ Result<> RunControl::State::replace_by_command(const std::string& name) {
     note_change({.what = "replace", .subject = name, .who = "command"});
     start_again(station);
     return {};
+}
+
+/// Without one, nothing happens any more, and nothing else would say why.
+void RunControl::State::look_at_trigger_unit() {
+    const auto* supervisor = single(StationKind::supervise);
+    if (supervisor == nullptr || !supervisor->up() || !supervisor->reported() || supervisor->report().run != run_)
+        return;
+    const auto& status = supervisor->status();
+    const auto connections = status.counters.find("input_connections");
+    if (connections == status.counters.end() || status.finished) return;
+    if (connections->second > 0) {
+        if (trigger_unit_ == TriggerUnit::gone)
+            report(Severity::information, "a program that brings triggers is connected again");
+        trigger_unit_ = TriggerUnit::connected;
+        trigger_unit_seen_ = now_;
+    } else if (trigger_unit_ == TriggerUnit::connected && now_ - trigger_unit_seen_ >= triggerless_max) {
+        trigger_unit_ = TriggerUnit::gone;
+        report_({.severity = Severity::warning,
+                 .what = fmt::format("no program that brings triggers is connected any more; {} triggers came",
+                                     events_of(results()).triggers),
+                 .where = supervisor->entry().name,
+                 .advice =
+                     "it goes on when one comes that continues their level-1 ids; to begin anew, weir run stop, then "
+                     "start a run and its senders"});
+    }
 }
 
 void RunControl::State::look_after_replaced() {

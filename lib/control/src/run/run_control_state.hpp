@@ -84,6 +84,7 @@ private:
     void problem_of(const StationControl& station, const std::string& what);
     [[nodiscard]] bool misses(const StationControl& station) const;
     void report_new_alarms(const StationControl& station);
+    void look_at_trigger_unit();
     [[nodiscard]] std::vector<std::string> latched_alarms() const;
 
     // Sources (run_control_masks.cpp)
@@ -131,6 +132,9 @@ private:
     std::optional<SteadyTime> stop_until_;   // the whole stop, by an operator or because nothing better can be done
     SteadyTime drain_begun_{};
     std::optional<SteadyTime> dfm_gone_since_;  // in the drain
+    enum class TriggerUnit { not_seen, connected, gone };
+    TriggerUnit trigger_unit_ = TriggerUnit::not_seen;  // in this run
+    SteadyTime trigger_unit_seen_{};                    // connected
     struct Progress {
         std::uint64_t in_hand = 0;
         SteadyTime since{};

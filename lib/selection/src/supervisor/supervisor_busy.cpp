@@ -26,9 +26,7 @@ std::uint64_t Supervisor::in_hand() const noexcept {
 
 /// A readout that is busy with few events in hand is full of fragments that had no trigger: waiting would not make
 /// room in it.
-bool Supervisor::holds(const Readout& readout) const noexcept {
-    return readout.busy && in_hand() > readout.hold_above;
-}
+bool Supervisor::holds(const Readout& readout) const noexcept { return readout.busy && in_hand() > readout.hold_above; }
 
 bool Supervisor::held_by_readouts() const noexcept {
     return triggers_->obeys_readouts() &&
