@@ -14,6 +14,7 @@
 
 #include "front_end/front_end_feed.hpp"
 #include "matching/matched_intake.hpp"
+#include "plug_in_faults.hpp"
 #include "weir/base/random.hpp"
 #include "weir/event/fragment.hpp"
 
@@ -24,25 +25,7 @@ using namespace std::chrono_literals;
 using testing::AnyOf;
 using testing::Contains;
 using testing::HasSubstr;
-
-enum Fault : std::uint32_t {
-    none,
-    begin_throws,
-    begin_hangs,
-    read_out_throws,
-    read_out_hangs,
-    crashes,
-    exits,
-    sends_garbage,
-    wrong_fragments,
-    end_throws,
-    end_hangs,
-    runs_freely,
-    poll_throws,
-    begin_crashes,
-    stamps,
-    sends_for_ever,
-};
+using namespace plugin;  // Fault
 
 enum class Where { thread, process, python };
 
@@ -286,6 +269,7 @@ TEST(FrontEndProcess, ThatSendsOnAndOnAtTheEndIsEndedAfterItsTime) {
     for (const auto where : {Where::process, Where::python}) {
         Rig rig(spec_of(where), sends_for_ever);
         ASSERT_TRUE(rig.feed->begin());
+        ASSERT_TRUE(Rig::comes_true([&] { return rig.feed->stats().delivery.fragments > 0; }));  // it is in its poll
         rig.feed->stop(50ms);
         EXPECT_EQ(rig.feed->stats().hung, 1U);
         EXPECT_EQ(rig.feed->stats().restarts, 0U);
@@ -339,7 +323,7 @@ TEST_P(FrontEnds, ThatSendWrongFragmentsAreNamedAndTheirGoodOnesStay) {
 TEST_P(FrontEnds, ThatHangInAProcessAreStartedAgainAndInAThreadAreLeftBehind) {
     ManualClock clock;
     const auto passes = [&](std::chrono::nanoseconds time) { return clock.advance(time), true; };
-    Rig rig(spec(), read_out_hangs, 4096, clock);
+    Rig rig(spec(), hangs, 4096, clock);
     ASSERT_TRUE(rig.feed->begin());
     rig.trigger(0, 4);
     rig.expect_here(0, 4);
@@ -347,7 +331,7 @@ TEST_P(FrontEnds, ThatHangInAProcessAreStartedAgainAndInAThreadAreLeftBehind) {
     rig.trigger(5, 5);
     ASSERT_TRUE(Rig::comes_true([&] { return rig.feed->stats().triggers == 6; }));  // no earlier one is in its hands
     ASSERT_TRUE(Rig::comes_true([&] { return !rig.alarms().empty() || !passes(1s); }));
-    EXPECT_THAT(rig.alarms().front(), HasSubstr("front_end_hangs"));
+    EXPECT_THAT(rig.alarms().front(), HasSubstr("front_end_hangs: read_out does not return within time_limit"));
     if (in_process()) {
         ASSERT_TRUE(rig.complete(5, 5));
         EXPECT_EQ(rig.state(5, two_sources[0]), wire::RobState::lost);
@@ -370,7 +354,7 @@ TEST_P(FrontEnds, WhoseEndThrowsOrHangsDoNotHoldUpTheStop) {
     Rig hanging(spec(), end_hangs);
     ASSERT_TRUE(hanging.feed->begin());
     hanging.feed->stop(200ms);
-    EXPECT_THAT(hanging.alarms(), Contains(HasSubstr("front_end_hangs")));
+    EXPECT_THAT(hanging.alarms(), Contains(HasSubstr("front_end_hangs: end_run does not return within time_limit")));
 }
 
 class FrontEndsInProcesses : public FrontEnds {};  // in a thread a crash ends the readout

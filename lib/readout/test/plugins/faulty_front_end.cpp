@@ -11,31 +11,14 @@
 #include <thread>
 #include <vector>
 
+#include "plug_in_faults.hpp"
 #include "weir/readout/front_end.hpp"
 
 namespace {
 
 using namespace weir;
+using namespace weir::plugin;
 using namespace std::chrono_literals;
-
-enum Fault : std::uint32_t {
-    none,
-    begin_throws,
-    begin_hangs,
-    read_out_throws,
-    read_out_hangs,
-    crashes,
-    exits,
-    sends_garbage,
-    wrong_fragments,
-    end_throws,
-    end_hangs,
-    runs_freely,
-    poll_throws,
-    begin_crashes,
-    stamps,
-    sends_for_ever,
-};
 
 class Faulty final : public readout::FrontEnd {
 public:
@@ -54,7 +37,7 @@ public:
         if (fault_ == stamps) return happened_.push_back(trigger);
         if (id % 10 == 5) {
             if (fault_ == read_out_throws) throw std::runtime_error("no data in the module");
-            if (fault_ == read_out_hangs) std::this_thread::sleep_for(1000s);
+            if (fault_ == hangs) std::this_thread::sleep_for(1000s);
             if (fault_ == crashes) std::abort();
             if (fault_ == exits) std::_Exit(3);
             if (fault_ == sends_garbage) [[maybe_unused]]

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A front-end with every fault that authors make: the run number selects one. As faulty_front_end.cpp."""
 import os
+import sys
 import time
 
-(NONE, BEGIN_THROWS, BEGIN_HANGS, READ_OUT_THROWS, READ_OUT_HANGS, CRASHES, EXITS, SENDS_GARBAGE, WRONG_FRAGMENTS, END_THROWS,
- END_HANGS, RUNS_FREELY, POLL_THROWS, BEGIN_CRASHES, STAMPS, SENDS_FOR_EVER) = range(16)
+sys.path.append(os.path.join(os.path.dirname(__file__), "../../../plugin/test"))
+from plug_in_faults import *
 
 
 def begin_run(run, the_sources):
@@ -26,7 +27,7 @@ def read_out(trigger, out):
     if event % 10 == 5:
         if fault == READ_OUT_THROWS:
             raise RuntimeError("no data in the module")
-        if fault == READ_OUT_HANGS:
+        if fault == HANGS:
             time.sleep(1000)
         if fault == CRASHES:
             os.abort()

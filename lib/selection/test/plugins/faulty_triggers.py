@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A trigger plug-in with every fault that authors make: the run number selects one. As faulty_triggers.cpp."""
 import os
+import sys
 import time
 
-(NONE, BEGIN_THROWS, POLL_THROWS, HANGS, CRASHES, EXITS, SENDS_GARBAGE, WRONG_IDS, LOOKS_FOR_BUSY, END_THROWS,
- TOO_MANY_WORDS, SENDS_FOR_EVER) = range(12)
+sys.path.append(os.path.join(os.path.dirname(__file__), "../../../plugin/test"))
+from plug_in_faults import *
 
 
 def begin_run(run, next_level1_id):
-    global fault, following, from_the_first, polled, busy
-    fault, following, polled, busy = run % 100, next_level1_id, 0, 0
+    global fault, following, from_the_first, polled, busy, soon, returned
+    fault, following, polled, busy, soon, returned = run % 100, next_level1_id, 0, 0, 0, 0
     from_the_first = following == 1
     if fault == BEGIN_THROWS:
         raise RuntimeError("the unit is off")
@@ -26,6 +27,8 @@ def poll(out):
         else:
             send(out)
         return
+    if fault == RESTS_BRIEFLY:
+        return rest(out)
     while fault == SENDS_FOR_EVER:
         send(out)  # whatever the answer
     for _ in range(10):
@@ -48,6 +51,15 @@ def send(out):
     out.send(time_ns=1_700_000_000_000_000_000 + 1000 * following, type=busy if fault == LOOKS_FOR_BUSY else following % 7,
              bunch_crossing_id=following % 3564, words=[following] * (following % 5))
     following += 1
+
+
+def rest(out):
+    """Once it was called again soon, oftener than by messages that come."""
+    global soon, returned
+    soon += time.monotonic() - returned < 0.001
+    if soon == 20:
+        send(out)
+    returned = time.monotonic()
 
 
 def fail(out):
