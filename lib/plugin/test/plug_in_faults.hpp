@@ -27,6 +27,7 @@ enum Fault : std::uint32_t {
     stamps,
     // Of trigger plug-ins.
     wrong_ids,
+    wrong_id_then_crashes,
     too_many_words,
     looks_for_busy,
     rests_briefly,

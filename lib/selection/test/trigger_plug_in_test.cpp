@@ -213,6 +213,17 @@ TEST_P(TriggerPlugIns, ThatEndOrSendNonsenseAreNamedAndStartedAgain) {
     }
 }
 
+TEST_P(TriggerPlugIns, ThatDieBehindAWrongLevel1IdGoOnWithTheOneThatComesNext) {
+    Rig rig(file(), wrong_id_then_crashes);
+    rig.start();
+    ASSERT_TRUE(rig.take(200));
+    rig.expect_as_sent();
+    EXPECT_EQ(rig.triggers.faults().at("triggers doubled").ranges(9), "10") << "the wrong one only";
+    EXPECT_EQ(rig.process.stats().restarts, 1U);
+    rig.end();
+    rig.expect_balance();
+}
+
 TEST_P(TriggerPlugIns, RestAsLongAsPollIntervalSaysAlsoBelowAMillisecond) {
     Rig rig(file(), rests_briefly);
     rig.start();

@@ -70,6 +70,11 @@ private:
         if (fault_ == exits) std::_Exit(3);
         if (fault_ == sends_garbage) [[maybe_unused]]
             const auto written = ::write(3, "this is no message at all", 25);
+        if (fault_ == wrong_id_then_crashes) {
+            std::this_thread::sleep_for(2ms);  // so that it goes out at once
+            out.send({.level1_id = Level1Id{10}});
+            std::abort();
+        }
         if (fault_ == too_many_words) {
             from_the_first_ = false;
             const std::vector<std::uint32_t> words(300);

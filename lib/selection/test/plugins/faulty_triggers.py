@@ -72,6 +72,10 @@ def fail(out):
         os._exit(3)
     if fault == SENDS_GARBAGE:
         os.write(3, b"this is no message at all")
+    if fault == WRONG_ID_THEN_CRASHES:
+        time.sleep(0.002)  # so that it goes out at once
+        out.send(level1_id=10)
+        os.abort()
     if fault == TOO_MANY_WORDS:
         from_the_first = False
         out.send(words=[0] * 300)
