@@ -166,9 +166,10 @@ Result<std::unique_ptr<WorkerProcess>> PlugInProcess::start(const std::stop_toke
     WEIR_TRY(process->memory(call_memory));
     out_.clear();
     write_begin_run({.run = run_, .poll_interval = spec.poll_interval, .words = station_.begin_words()}, out_);
+    const auto until = in(spec.start_limit);
     process->send(out_);
-    WEIR_TRY(wait_for(*process, FromPlugIn::begun, in(spec.start_limit), clock_, stop,
-                      "begin_run does not return within start_limit", take_failed));
+    WEIR_TRY(wait_for(*process, FromPlugIn::begun, until, clock_, stop, "begin_run does not return within start_limit",
+                      take_failed));
     station_.begun();
     const std::scoped_lock lock(mutex_);
     if (begun_) count(restarts_);

@@ -181,9 +181,11 @@ TEST_P(TriggerPlugIns, ThatThrowAreNamedAndCalledAgain) {
 
 TEST_P(TriggerPlugIns, ThatHangAreNamedKilledAndStartedAgain) {
     ManualClock clock;
+    const HangMark mark;
     Rig rig(file(), hangs, clock);
     rig.start();
-    ASSERT_TRUE(rig.take(40));  // and it comes to the one at which it hangs
+    ASSERT_TRUE(rig.take(40));
+    ASSERT_TRUE(eventually([&] { return mark.made(); }, generous));
     ASSERT_TRUE(eventually(
         [&] {
             if (rig.process.stats().hung == 0) clock.advance(1s);

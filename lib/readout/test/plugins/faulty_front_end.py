@@ -2,7 +2,6 @@
 """A front-end with every fault that authors make: the run number selects one. As faulty_front_end.cpp."""
 import os
 import sys
-import time
 
 sys.path.append(os.path.join(os.path.dirname(__file__), "../../../plugin/test"))
 from plug_in_faults import *
@@ -14,8 +13,7 @@ def begin_run(run, the_sources):
     if fault == BEGIN_THROWS:
         raise RuntimeError("the crate is off")
     if fault == BEGIN_HANGS:
-        open(os.environ["WEIR_FAULTY_MARK"], "w").close()
-        time.sleep(1000)
+        hang()
     if fault == BEGIN_CRASHES:
         os.abort()
 
@@ -28,7 +26,7 @@ def read_out(trigger, out):
         if fault == READ_OUT_THROWS:
             raise RuntimeError("no data in the module")
         if fault == HANGS:
-            time.sleep(1000)
+            hang()
         if fault == CRASHES:
             os.abort()
         if fault == EXITS:
@@ -61,7 +59,7 @@ def end_run(out):
     if fault == END_THROWS:
         raise RuntimeError("the crate is off")
     if fault == END_HANGS:
-        time.sleep(1000)
+        hang()
     if fault == NONE:
         send(sources[0], 1_000_000, out, 1_000_000)  # far too late, or early
 

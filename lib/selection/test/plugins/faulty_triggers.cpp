@@ -65,7 +65,7 @@ private:
         returned_ = std::chrono::steady_clock::now();
     }
     void fail(selection::TriggerSink& out) {
-        if (fault_ == hangs) std::this_thread::sleep_for(1000s);
+        if (fault_ == hangs) hang();
         if (fault_ == crashes) std::abort();
         if (fault_ == exits) std::_Exit(3);
         if (fault_ == sends_garbage) [[maybe_unused]]

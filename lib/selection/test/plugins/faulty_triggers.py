@@ -65,7 +65,7 @@ def rest(out):
 def fail(out):
     global from_the_first
     if fault == HANGS:
-        time.sleep(1000)
+        hang()
     if fault == CRASHES:
         os.abort()
     if fault == EXITS:
