@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The other end of a PlugInProcess: the program that runs a plug-in of one kind for a station (plug_in_messages.hpp).
-// It has one thread, which calls the plug-in. Where the station has ended, the program does.
+// It has one thread, which calls the plug-in and all functions here. Where the station has ended, the program does,
+// with exit code 0; where the station sends what is no message, with 1.
 #pragma once
 
 #include <chrono>
