@@ -160,13 +160,13 @@ class PlugInWorker:
             self._answer(FAILED, struct.pack("<II", call, level1_id) + thrown)
         return thrown is None
 
-    def _place_for(self, size):
-        """Where the next record, of this size, is to be appended. Then _sent_record()."""
-        if len(self._records) + size > BLOCK:
+    def _send_record(self, head, payload=b"", padding=b""):
+        if len(self._records) + len(head) + len(payload) > BLOCK:
             self._flush()
-        return self._records
-
-    def _sent_record(self):
+        records = self._records
+        records += head
+        records += payload
+        records += padding
         self._some = True
         self._count += 1
         if self._count >= RECORDS_MAX or time.monotonic() - self._last >= LINGER:

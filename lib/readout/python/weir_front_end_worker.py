@@ -49,11 +49,7 @@ class Out(PlugInWorker):
                            time_ns or 0, size, 0)
         if status:
             head += struct.pack(f"<{len(status)}I", *status)
-        records = self._place_for(len(head) + size)
-        records += head
-        records += payload
-        records += padding
-        self._sent_record()
+        self._send_record(head, payload, padding)
 
     def _take(self, kind, body):
         if kind != TRIGGERS:

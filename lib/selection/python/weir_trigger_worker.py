@@ -37,9 +37,7 @@ class Out(PlugInWorker):
             self._say_alive()
         self._next = (level1_id + 1) & 0xFFFFFFFF
         self._used += 1
-        records = self._place_for(len(record))
-        records += record
-        self._sent_record()
+        self._send_record(record)
         return not self._ending
 
     def busy(self):
