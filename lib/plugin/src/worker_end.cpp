@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <ctime>
 #include <limits>
 
 namespace weir::plugin {
@@ -34,9 +35,11 @@ bool send_to_station(ConstData bytes) noexcept {
     return true;
 }
 
-Received receive_message(std::uint32_t& kind, std::vector<std::byte>& body, std::chrono::milliseconds wait) {
+Received receive_message(std::uint32_t& kind, std::vector<std::byte>& body, std::chrono::nanoseconds wait) {
     pollfd ready{.fd = worker_socket, .events = POLLIN, .revents = 0};
-    if (::poll(&ready, 1, static_cast<int>(wait.count())) <= 0) return Received::nothing;
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(wait);
+    const timespec limit{.tv_sec = seconds.count(), .tv_nsec = (wait - seconds).count()};
+    if (::ppoll(&ready, 1, &limit, nullptr) <= 0) return Received::nothing;
     std::byte bytes[message_head];
     if (!receive_from_station(bytes)) return Received::ended;
     const auto head = read_message_head(bytes, {.kind_max = std::numeric_limits<std::uint32_t>::max(),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The process of a front-end sends any bytes back: each message is one within the limits, or an error. So are the ones
-// that it is given.
+// that it is given. Most of them are those of any plug-in.
 #include <cstddef>
 #include <cstdint>
 
@@ -14,12 +14,12 @@ using namespace weir;
 using namespace weir::readout;
 
 void check_failed(ConstData bytes) {
-    const auto failed = read_failed(bytes);
+    const auto failed = plugin::read_failed(bytes);
     if (!failed) return;
     WEIR_ASSERT(failed->text.size() == bytes.size() - 8);
     std::vector<std::byte> again;
-    write_failed(*failed, again);
-    const auto same = read_failed(ConstData(again).subspan(plugin::message_head));
+    plugin::write_failed(*failed, again);
+    const auto same = plugin::read_failed(ConstData(again).subspan(plugin::message_head));
     WEIR_ASSERT(same.has_value() && same->call == failed->call && same->trigger == failed->trigger);
     WEIR_ASSERT(failed->text.starts_with(same->text));
 }
@@ -42,9 +42,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     check_failed(bytes);
     check_fragments(bytes);
-    WEIR_ASSERT(read_number(bytes).has_value() == (size == 4));
+    WEIR_ASSERT(plugin::read_number<std::uint32_t>(bytes).has_value() == (size == 4));
     std::vector<Trigger> triggers;
     if (read_triggers(bytes, triggers)) WEIR_ASSERT(triggers.size() == size / 16);
-    if (const auto begin = read_begin_run(bytes)) WEIR_ASSERT(begin->sources.size() == size / 4 - 2);
+    if (const auto begin = plugin::read_begin_run(bytes)) WEIR_ASSERT(begin->words.size() == size / 4 - 2);
     return 0;
 }

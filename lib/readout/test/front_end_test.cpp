@@ -3,8 +3,6 @@
 // bit, the rest is named, and a stop ends.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <future>
@@ -14,6 +12,7 @@
 
 #include "front_end/front_end_feed.hpp"
 #include "matching/matched_intake.hpp"
+#include "plug_in_faults.hpp"
 #include "weir/base/random.hpp"
 #include "weir/event/fragment.hpp"
 
@@ -24,25 +23,7 @@ using namespace std::chrono_literals;
 using testing::AnyOf;
 using testing::Contains;
 using testing::HasSubstr;
-
-enum Fault : std::uint32_t {
-    none,
-    begin_throws,
-    begin_hangs,
-    read_out_throws,
-    read_out_hangs,
-    crashes,
-    exits,
-    sends_garbage,
-    wrong_fragments,
-    end_throws,
-    end_hangs,
-    runs_freely,
-    poll_throws,
-    begin_crashes,
-    stamps,
-    sends_for_ever,
-};
+using namespace plugin;  // Fault
 
 enum class Where { thread, process, python };
 
@@ -266,16 +247,12 @@ TEST_P(FrontEnds, WhoseBeginHangsLetTheStartFailWhenItsTimeHasPassed) {
     ManualClock clock;  // of the process alone: a thread is loaded before, and waited for by the real time
     auto hurried = spec();
     if (!in_process()) hurried.start_limit = 100ms;
-    const auto mark = testing::TempDir() + "weir_front_end_begins_" + std::to_string(::getpid());
-    ::unlink(mark.c_str());
-    ::setenv("WEIR_FAULTY_MARK", mark.c_str(), 1);
+    const HangMark mark;
     Rig rig(hurried, begin_hangs, 4096, clock);
     auto begun = std::async(std::launch::async, [&] { return rig.feed->begin(); });
-    EXPECT_TRUE(Rig::comes_true([&] { return ::access(mark.c_str(), F_OK) == 0; }));
+    EXPECT_TRUE(Rig::comes_true([&] { return mark.made(); }));
     if (in_process()) clock.advance(2 * generous);
     const auto result = begun.get();
-    ::unlink(mark.c_str());
-    ::unsetenv("WEIR_FAULTY_MARK");
     ASSERT_FALSE(result);
     EXPECT_THAT(result.error().message(), HasSubstr("begin_run does not return within start_limit"));
     rig.feed->stop(100ms);
@@ -286,6 +263,7 @@ TEST(FrontEndProcess, ThatSendsOnAndOnAtTheEndIsEndedAfterItsTime) {
     for (const auto where : {Where::process, Where::python}) {
         Rig rig(spec_of(where), sends_for_ever);
         ASSERT_TRUE(rig.feed->begin());
+        ASSERT_TRUE(Rig::comes_true([&] { return rig.feed->stats().delivery.fragments > 0; }));  // it is in its poll
         rig.feed->stop(50ms);
         EXPECT_EQ(rig.feed->stats().hung, 1U);
         EXPECT_EQ(rig.feed->stats().restarts, 0U);
@@ -339,15 +317,16 @@ TEST_P(FrontEnds, ThatSendWrongFragmentsAreNamedAndTheirGoodOnesStay) {
 TEST_P(FrontEnds, ThatHangInAProcessAreStartedAgainAndInAThreadAreLeftBehind) {
     ManualClock clock;
     const auto passes = [&](std::chrono::nanoseconds time) { return clock.advance(time), true; };
-    Rig rig(spec(), read_out_hangs, 4096, clock);
+    const HangMark mark;
+    Rig rig(spec(), hangs, 4096, clock);
     ASSERT_TRUE(rig.feed->begin());
     rig.trigger(0, 4);
     rig.expect_here(0, 4);
     EXPECT_EQ(rig.feed->stats().hung, 0U);
     rig.trigger(5, 5);
-    ASSERT_TRUE(Rig::comes_true([&] { return rig.feed->stats().triggers == 6; }));  // no earlier one is in its hands
+    ASSERT_TRUE(Rig::comes_true([&] { return mark.made(); }));
     ASSERT_TRUE(Rig::comes_true([&] { return !rig.alarms().empty() || !passes(1s); }));
-    EXPECT_THAT(rig.alarms().front(), HasSubstr("front_end_hangs"));
+    EXPECT_THAT(rig.alarms().front(), HasSubstr("front_end_hangs: read_out does not return within time_limit"));
     if (in_process()) {
         ASSERT_TRUE(rig.complete(5, 5));
         EXPECT_EQ(rig.state(5, two_sources[0]), wire::RobState::lost);

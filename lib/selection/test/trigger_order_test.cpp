@@ -89,7 +89,7 @@ TEST_F(Order, ACounterThatCountsOnFromWhereItJumpedToIsFollowed) {
     EXPECT_EQ(order.counts().lost, 9998U);
     EXPECT_EQ(order.take_skipped(), (std::vector<SkippedIds>{{Level1Id{2}, 9999}}));
     // Too far to be cleared id by id: never.
-    const auto far = 10'003 + TriggerOrder::jump_max + 1;
+    const auto far = 10'003 + NextTrigger::jump_max + 1;
     EXPECT_EQ(judge(far), Verdict::too_far_ahead);
     EXPECT_EQ(judge(far + 1), Verdict::too_far_ahead);
     EXPECT_EQ(judge(10'003), Verdict::good);

@@ -10,6 +10,7 @@
 #include <stop_token>
 #include <thread>
 
+#include "plug_in_faults.hpp"
 #include "triggers/plug_in/trigger_process.hpp"
 #include "triggers/trigger_time.hpp"
 #include "weir/base/testing/eventually.hpp"
@@ -23,31 +24,20 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using weir::testing::eventually;
-
-enum Fault : std::uint32_t {
-    none,
-    begin_throws,
-    poll_throws,
-    hangs,
-    crashes,
-    exits,
-    sends_garbage,
-    wrong_ids,
-    looks_for_busy,
-    end_throws,
-    too_many_words,
-    sends_for_ever,
-};
+using namespace plugin;  // Fault
 
 constexpr auto generous = 120s;  // far more than anything here takes, on a machine with other work too
 
 TriggerPlugInSpec spec_of(const std::string& file, const Clock& clock = system_clock()) {
-    return {.file = file,
-            .time_limit = generous,  // only those that hang meet it
-            .start_limit = generous,
-            .restart_first = 1ms,
-            .restart_last = 4ms,
-            .clock = &clock};
+    TriggerPlugInSpec spec;
+    spec.file = file;
+    spec.time_limit = generous;  // only those that hang meet it
+    spec.start_limit = generous;
+    spec.restart_first = 1ms;
+    spec.restart_last = 4ms;
+    spec.poll_interval = 100us;
+    spec.clock = &clock;
+    return spec;
 }
 
 /// A supervisor around one plug-in.
@@ -55,7 +45,7 @@ class Rig {
 public:
     Rig(const std::string& file, Fault fault, const Clock& clock = system_clock())
         : triggers(Level1Id{1}, reporter),
-          opened(TriggerPlugInFile::open(spec_of(file, clock)).value()),
+          opened(open_trigger_plug_in(spec_of(file, clock)).value()),
           process(opened, RunNumber{fault}, triggers, reporter, [this] { ++wakes; }) {}
     ~Rig() { end(); }
 
@@ -113,7 +103,7 @@ public:
     PlugInTriggers triggers;
     std::vector<wire::EventTicket> taken;
     std::vector<SkippedIds> lost;
-    const TriggerPlugInFile opened;
+    const plugin::PlugInProgram opened;
     TriggerProcess process;
 };
 
@@ -191,9 +181,11 @@ TEST_P(TriggerPlugIns, ThatThrowAreNamedAndCalledAgain) {
 
 TEST_P(TriggerPlugIns, ThatHangAreNamedKilledAndStartedAgain) {
     ManualClock clock;
+    const HangMark mark;
     Rig rig(file(), hangs, clock);
     rig.start();
-    ASSERT_TRUE(rig.take(40));  // and it comes to the one at which it hangs
+    ASSERT_TRUE(rig.take(40));
+    ASSERT_TRUE(eventually([&] { return mark.made(); }, generous));
     ASSERT_TRUE(eventually(
         [&] {
             if (rig.process.stats().hung == 0) clock.advance(1s);
@@ -203,7 +195,7 @@ TEST_P(TriggerPlugIns, ThatHangAreNamedKilledAndStartedAgain) {
     ASSERT_TRUE(eventually([&] { return clock.advance(1ms), rig.process.stats().restarts == 1; }, generous));
     ASSERT_TRUE(rig.take(200));
     rig.expect_as_sent();  // it was given the next id
-    EXPECT_THAT(rig.alarms(), Contains(HasSubstr("trigger_plug_in_hangs: a call does not return within time_limit")));
+    EXPECT_THAT(rig.alarms(), Contains(HasSubstr("trigger_plug_in_hangs: poll does not return within time_limit")));
     rig.end();
     rig.expect_balance();
 }
@@ -221,6 +213,23 @@ TEST_P(TriggerPlugIns, ThatEndOrSendNonsenseAreNamedAndStartedAgain) {
         rig.end();
         rig.expect_balance();
     }
+}
+
+TEST_P(TriggerPlugIns, ThatDieBehindAWrongLevel1IdGoOnWithTheOneThatComesNext) {
+    Rig rig(file(), wrong_id_then_crashes);
+    rig.start();
+    ASSERT_TRUE(rig.take(200));
+    rig.expect_as_sent();
+    EXPECT_EQ(rig.triggers.faults().at("triggers doubled").ranges(9), "10") << "the wrong one only";
+    EXPECT_EQ(rig.process.stats().restarts, 1U);
+    rig.end();
+    rig.expect_balance();
+}
+
+TEST_P(TriggerPlugIns, RestAsLongAsPollIntervalSaysAlsoBelowAMillisecond) {
+    Rig rig(file(), rests_briefly);
+    rig.start();
+    ASSERT_TRUE(rig.take(1)) << "it sends one when it was called again within a millisecond often enough";
 }
 
 TEST_P(TriggerPlugIns, WhoseLevel1IdsAreWrongAreNamedAndTheirGoodOnesStay) {
@@ -264,40 +273,15 @@ TEST_P(TriggerPlugIns, ThatSendOnAndOnAtTheEndAreEndedAfterTheirTime) {
     rig.expect_balance();
 }
 
-TEST(TriggerPlugInFile, AFileThatIsNoTriggerPlugInIsRefusedWithTheReason) {
+TEST(TriggerPlugIn, AFileThatIsNoTriggerPlugInIsRefusedWithTheReason) {
     const auto why = [](const std::string& file) {
-        const auto opened = TriggerPlugInFile::open(spec_of(file));
+        const auto opened = open_trigger_plug_in(spec_of(file));
         return opened ? std::string("it was opened") : opened.error().context;
     };
     EXPECT_THAT(why("nothing.so"), HasSubstr("is not there"));
     EXPECT_THAT(why("unit.txt"), HasSubstr("give a file NAME.so or NAME.py"));
     EXPECT_THAT(why(WEIR_PLUGINS "/no_triggers.py"), HasSubstr("has no poll(out)"));
     EXPECT_THAT(why(WEIR_NO_SELECTION), HasSubstr("no trigger plug-in: it has no WEIR_TRIGGER_PLUG_IN"));
-}
-
-TEST(TriggerMessages, AreReadAsTheyWereWrittenAndOthersAreRefused) {
-    std::vector<std::byte> out;
-    const auto body = [&] { return ConstData(out).subspan(plugin::message_head); };
-    write_begin_triggers({.run = RunNumber{9}, .next = Level1Id{77}, .poll_interval = 1ms}, out);
-    const auto begin = read_begin_triggers(body());
-    ASSERT_TRUE(begin);
-    EXPECT_EQ(begin->run, RunNumber{9});
-    EXPECT_EQ(begin->next, Level1Id{77});
-    EXPECT_EQ(begin->poll_interval, 1ms);
-    EXPECT_FALSE(read_begin_triggers(body().first(11)));
-    out.clear();
-    write_credit(1ULL << 40, out);
-    EXPECT_EQ(read_credit(body()).value(), 1ULL << 40);
-    EXPECT_FALSE(read_credit(body().first(7)));
-    out.clear();
-    write_failed(TriggerCallFailed{.call = TriggerCall::poll, .text = "why"}, out);
-    const auto failed = read_trigger_call_failed(body());
-    ASSERT_TRUE(failed);
-    EXPECT_EQ(failed->call, TriggerCall::poll);
-    EXPECT_EQ(failed->text, "why");
-    EXPECT_FALSE(read_trigger_call_failed(body().first(3)));
-    out[plugin::message_head] = std::byte{99};
-    EXPECT_FALSE(read_trigger_call_failed(body()));
 }
 
 }  // namespace

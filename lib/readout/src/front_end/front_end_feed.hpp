@@ -45,13 +45,8 @@ public:
 [[nodiscard]] inline std::unique_ptr<FrontEndFeed> make_front_end_feed(const FrontEndPlugin& plugin, RunNumber run,
                                                                        std::vector<SourceId> sources,
                                                                        FragmentDelivery& delivery) {
-    return plugin.in_process() ? make_process_feed(plugin, run, std::move(sources), delivery)
-                               : make_thread_feed(plugin, run, std::move(sources), delivery);
+    return plugin.program ? make_process_feed(plugin, run, std::move(sources), delivery)
+                          : make_thread_feed(plugin, run, std::move(sources), delivery);
 }
-
-// What is reported alike, wherever a front-end runs.
-void report_threw(const FragmentDelivery& delivery, const char* call, const std::string& why);
-void report_hangs(const FragmentDelivery& delivery, const char* call, bool in_process);
-void report_crashed(const FragmentDelivery& delivery, const std::string& why);
 
 }  // namespace weir::readout

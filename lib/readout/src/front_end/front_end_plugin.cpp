@@ -6,32 +6,24 @@
 #include <system_error>
 
 #include "front_end/front_end_messages.hpp"
-#include "weir/base/report.hpp"
 #include "weir/plugin/library.hpp"
 #include "weir/plugin/worker_command.hpp"
-#include "weir/plugin/worker_process.hpp"
 
 namespace weir::readout {
-namespace {
 
-/// Starts it once: an operator sees a mistake in it at once.
-Result<std::uint32_t> try_process(const FrontEndPlugin& plugin) {
-    const auto& clock = *plugin.spec.clock;
-    const auto process = WEIR_TRY(plugin::WorkerProcess::start(plugin.command, front_end_limits, clock));
-    using Got = plugin::WorkerProcess::Got;
-    plugin::WorkerMessage message;
-    const auto got = process->receive(message, clock.now() + plugin.spec.start_limit, {});
-    if (got == Got::too_late) return fail(Errc::limit, "it did not load within its time limit");
-    if (got != Got::message)
-        return fail(Errc::usage, got == Got::nonsense ? process->why_nonsense() : process->how_it_ended({}));
-    if (message.kind == static_cast<std::uint32_t>(FromFrontEnd::failed))
-        return fail(Errc::usage, WEIR_TRY(read_failed(message.body)).text);
-    if (message.kind != static_cast<std::uint32_t>(FromFrontEnd::ready))
-        return fail(Errc::corrupt, "its process sent something else than that it is ready");
-    return read_number(message.body);
+plugin::PlugInKind front_end_kind(FrontEndRuns runs) noexcept {
+    return {.name = "front-end",
+            .alarm = "front_end",
+            .program = "weir-front-end-worker",
+            .script = "weir_front_end_worker.py",
+            .limits = front_end_limits,
+            .threw = "it is called again; what it had begun to read out is lost",
+            .hangs = runs == FrontEndRuns::process
+                         ? "its process is killed and started again"
+                         : "run control starts this station again after hanging_after; with runs_in = \"process\" "
+                           "only a process ends",
+            .crashed = "its process is started again; triggers that it had not read out are lost"};
 }
-
-}  // namespace
 
 Result<> FrontEndSpec::check(const std::string& file) { return plugin::check_plugin_file(file, "front-end"); }
 
@@ -59,17 +51,9 @@ Result<FrontEndPlugin> FrontEndPlugin::open(const FrontEndSpec& spec) {
         plugin.reads_out = plugin.face.reads_out;
         return plugin;
     }
-    plugin.command = WEIR_TRY(plugin::worker_command({.program = "weir-front-end-worker",
-                                                      .script = "weir_front_end_worker.py",
-                                                      .python = spec.python,
-                                                      .folder = spec.programs},
-                                                     file));
-    const auto abilities = try_process(plugin);
-    if (!abilities)
-        return fail(Errc::usage, fmt::format("the front-end {} cannot be loaded: {}", spec.file,
-                                             on_one_line(abilities.error().message(), 500)));
-    plugin.polls = (*abilities & 1) != 0;
-    plugin.reads_out = (*abilities & 2) != 0;
+    plugin.program = WEIR_TRY(plugin::PlugInProgram::open(front_end_kind(FrontEndRuns::process), spec));
+    plugin.polls = (plugin.program->has & plugin::has_poll) != 0;
+    plugin.reads_out = (plugin.program->has & plugin::has_read_out) != 0;
     return plugin;
 }
 

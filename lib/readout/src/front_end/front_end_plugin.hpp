@@ -3,22 +3,23 @@
 // reported before a run.
 #pragma once
 
-#include <string>
-#include <vector>
+#include <optional>
 
 #include "weir/base/result.hpp"
+#include "weir/plugin/plug_in_process.hpp"
 #include "weir/readout/front_end.hpp"
 #include "weir/readout/front_end_spec.hpp"
 
 namespace weir::readout {
 
+/// As operators know it.
+[[nodiscard]] plugin::PlugInKind front_end_kind(FrontEndRuns runs) noexcept;
+
 struct FrontEndPlugin {
     FrontEndSpec spec{};
     bool polls = false, reads_out = false;
-    FrontEndFace face{};                 // runs in a thread
-    std::vector<std::string> command{};  // runs in a process
-
-    [[nodiscard]] bool in_process() const noexcept { return !command.empty(); }
+    FrontEndFace face{};                             // runs in a thread
+    std::optional<plugin::PlugInProgram> program{};  // runs in a process
 
     /// Errc::usage, Errc::unsupported.
     [[nodiscard]] static Result<FrontEndPlugin> open(const FrontEndSpec& spec);

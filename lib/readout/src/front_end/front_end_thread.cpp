@@ -13,14 +13,16 @@
 #include <utility>
 
 #include "front_end/front_end_feed.hpp"
-#include "front_end/front_end_messages.hpp"
 #include "weir/base/named_thread.hpp"
 #include "weir/base/stoppable_sleep.hpp"
+#include "weir/plugin/plug_in_kind.hpp"
+#include "weir/plugin/thrown_by.hpp"
 
 namespace weir::readout {
 namespace {
 
 using namespace std::chrono_literals;
+using plugin::Call;
 
 /// Shared between the feed and a thread that was left behind, which uses nothing else of the readout any more.
 struct Shared {
@@ -103,14 +105,7 @@ private:
 template <class Work>
 std::optional<std::string> guarded(Shared& shared, Call call, Work&& work) {
     shared.begin_call(call);
-    std::optional<std::string> thrown;
-    try {
-        work();
-    } catch (const std::exception& error) {
-        thrown = error.what();
-    } catch (...) {
-        thrown = "something that is no std::exception";
-    }
+    auto thrown = plugin::thrown_by(work);
     shared.end_call();
     return thrown;
 }
@@ -190,7 +185,7 @@ private:
     void threw(Call call, const std::string& why) {
         shared_.threw.fetch_add(1, std::memory_order_relaxed);
         shared_.with_delivery([&](FragmentDelivery& delivery) {
-            report_threw(delivery, name(call), why);
+            report_threw(delivery.report(), front_end_kind(FrontEndRuns::thread), delivery.front_end(), call, why);
             return true;
         });
     }
@@ -310,7 +305,8 @@ private:
         hung_.fetch_add(1, std::memory_order_relaxed);
         const auto call =
             since == 0 ? Call::end_run : shared_->call.load(std::memory_order_relaxed);  // 0: not yet in it
-        report_hangs(delivery_, name(call), false);
+        report_hangs(delivery_.report(), front_end_kind(FrontEndRuns::thread), delivery_.front_end(),
+                     plugin::why_it_hangs(call));
     }
 
     std::shared_ptr<Shared> shared_;

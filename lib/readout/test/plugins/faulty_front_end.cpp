@@ -5,37 +5,18 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
 #include <optional>
 #include <stdexcept>
-#include <thread>
 #include <vector>
 
+#include "plug_in_faults.hpp"
 #include "weir/readout/front_end.hpp"
 
 namespace {
 
 using namespace weir;
+using namespace weir::plugin;
 using namespace std::chrono_literals;
-
-enum Fault : std::uint32_t {
-    none,
-    begin_throws,
-    begin_hangs,
-    read_out_throws,
-    read_out_hangs,
-    crashes,
-    exits,
-    sends_garbage,
-    wrong_fragments,
-    end_throws,
-    end_hangs,
-    runs_freely,
-    poll_throws,
-    begin_crashes,
-    stamps,
-    sends_for_ever,
-};
 
 class Faulty final : public readout::FrontEnd {
 public:
@@ -43,10 +24,7 @@ public:
         fault_ = static_cast<Fault>(number(run) % 100);
         sources_.assign(sources.begin(), sources.end());
         if (fault_ == begin_throws) throw std::runtime_error("the crate is off");
-        if (fault_ == begin_hangs) {
-            if (const char* mark = std::getenv("WEIR_FAULTY_MARK")) std::ofstream(mark).put('x');
-            std::this_thread::sleep_for(1000s);
-        }
+        if (fault_ == begin_hangs) hang();
         if (fault_ == begin_crashes) std::abort();
     }
     void read_out(const readout::Trigger& trigger, readout::FragmentSink& out) override {
@@ -54,7 +32,7 @@ public:
         if (fault_ == stamps) return happened_.push_back(trigger);
         if (id % 10 == 5) {
             if (fault_ == read_out_throws) throw std::runtime_error("no data in the module");
-            if (fault_ == read_out_hangs) std::this_thread::sleep_for(1000s);
+            if (fault_ == hangs) hang();
             if (fault_ == crashes) std::abort();
             if (fault_ == exits) std::_Exit(3);
             if (fault_ == sends_garbage) [[maybe_unused]]
@@ -73,7 +51,7 @@ public:
     }
     void end_run(readout::FragmentSink& out) override {
         if (fault_ == end_throws) throw std::runtime_error("the crate is off");
-        if (fault_ == end_hangs) std::this_thread::sleep_for(1000s);
+        if (fault_ == end_hangs) hang();
         if (fault_ == none && !sources_.empty())
             send(sources_.front(), 1'000'000, out, 1'000'000);  // far too late, or early
     }

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A front-end with every fault that authors make: the run number selects one. As faulty_front_end.cpp."""
 import os
-import time
+import sys
 
-(NONE, BEGIN_THROWS, BEGIN_HANGS, READ_OUT_THROWS, READ_OUT_HANGS, CRASHES, EXITS, SENDS_GARBAGE, WRONG_FRAGMENTS, END_THROWS,
- END_HANGS, RUNS_FREELY, POLL_THROWS, BEGIN_CRASHES, STAMPS, SENDS_FOR_EVER) = range(16)
+sys.path.append(os.path.join(os.path.dirname(__file__), "../../../plugin/test"))
+from plug_in_faults import *
 
 
 def begin_run(run, the_sources):
@@ -13,8 +13,7 @@ def begin_run(run, the_sources):
     if fault == BEGIN_THROWS:
         raise RuntimeError("the crate is off")
     if fault == BEGIN_HANGS:
-        open(os.environ["WEIR_FAULTY_MARK"], "w").close()
-        time.sleep(1000)
+        hang()
     if fault == BEGIN_CRASHES:
         os.abort()
 
@@ -26,8 +25,8 @@ def read_out(trigger, out):
     if event % 10 == 5:
         if fault == READ_OUT_THROWS:
             raise RuntimeError("no data in the module")
-        if fault == READ_OUT_HANGS:
-            time.sleep(1000)
+        if fault == HANGS:
+            hang()
         if fault == CRASHES:
             os.abort()
         if fault == EXITS:
@@ -60,7 +59,7 @@ def end_run(out):
     if fault == END_THROWS:
         raise RuntimeError("the crate is off")
     if fault == END_HANGS:
-        time.sleep(1000)
+        hang()
     if fault == NONE:
         send(sources[0], 1_000_000, out, 1_000_000)  # far too late, or early
 

@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <exception>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "source_list.hpp"
 #include "weir/plugin/library.hpp"
+#include "weir/plugin/thrown_by.hpp"
 #include "weir/selection/regions.hpp"
 
 namespace weir::selection {
@@ -67,15 +67,8 @@ Result<Row> parse_row(std::string_view text) {
     return no_row();
 }
 
-/// A plug-in is foreign code: its exceptions end here.
 Result<> call(RegionsFunction* function, const Level1Trigger& trigger, std::vector<SourceId>& sources) {
-    try {
-        function(trigger, sources);
-    } catch (const std::exception& error) {
-        return fail(Errc::refused, error.what());
-    } catch (...) {
-        return fail(Errc::refused, "it threw something that is no std::exception");
-    }
+    if (const auto thrown = plugin::thrown_by([&] { function(trigger, sources); })) return fail(Errc::refused, *thrown);
     std::ranges::sort(sources);
     const auto same = std::ranges::unique(sources);
     sources.erase(same.begin(), same.end());

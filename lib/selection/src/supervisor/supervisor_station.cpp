@@ -16,7 +16,7 @@ namespace {
 
 /// A plug-in that brings the triggers.
 struct PlugIn {
-    TriggerPlugInFile file;
+    plugin::PlugInProgram file;
     PlugInTriggers triggers;
 };
 
@@ -225,7 +225,7 @@ SupervisorStation::SupervisorStation(SupervisorStationOptions options, Reporter 
               if (plug_in) {
                   auto spec = *plug_in;
                   spec.clock = &clock;
-                  code.reset(new PlugIn{WEIR_TRY(TriggerPlugInFile::open(spec)), {supervisor.first_level1, report}});
+                  code.reset(new PlugIn{WEIR_TRY(open_trigger_plug_in(spec)), {supervisor.first_level1, report}});
               }
               return [&supervisor, &report, &clock, server, code](messaging::StationLoop& loop,
                                                                   service::SharedStatus& status) {

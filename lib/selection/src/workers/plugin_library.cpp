@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workers/plugin_library.hpp"
 
-#include <exception>
-
 #include "weir/plugin/library.hpp"
+#include "weir/plugin/thrown_by.hpp"
 #include "weir/selection/selector.hpp"
 
 namespace weir::selection {
@@ -19,18 +18,12 @@ Result<SelectFunction*> load_library(const std::filesystem::path& path) {
 }
 
 Result<Decision> call_selection(const std::function<SelectFunction>& function, RequestedFragments& event) {
-    // A plug-in is foreign code: its exceptions end here.
-    try {
-        Decision decision;
-        function(event.event(), decision);
-        WEIR_TRY(event.within_limits());
-        WEIR_TRY(check_decision(decision));
-        return decision;
-    } catch (const std::exception& error) {
-        return fail(Errc::refused, error.what());
-    } catch (...) {
-        return fail(Errc::refused, "it threw something that is no std::exception");
-    }
+    Decision decision;
+    const auto thrown = plugin::thrown_by([&] { function(event.event(), decision); });
+    if (thrown) return fail(Errc::refused, *thrown);
+    WEIR_TRY(event.within_limits());
+    WEIR_TRY(check_decision(decision));
+    return decision;
 }
 
 }  // namespace weir::selection

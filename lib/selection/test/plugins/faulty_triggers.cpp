@@ -9,27 +9,14 @@
 #include <thread>
 #include <vector>
 
+#include "plug_in_faults.hpp"
 #include "weir/selection/trigger_plug_in.hpp"
 
 namespace {
 
 using namespace weir;
+using namespace weir::plugin;
 using namespace std::chrono_literals;
-
-enum Fault : std::uint32_t {
-    none,
-    begin_throws,
-    poll_throws,
-    hangs,
-    crashes,
-    exits,
-    sends_garbage,
-    wrong_ids,
-    looks_for_busy,
-    end_throws,
-    too_many_words,
-    sends_for_ever,
-};
 
 class Faulty final : public selection::TriggerPlugIn {
 public:
@@ -47,6 +34,7 @@ public:
             else send(out);
             return;
         }
+        if (fault_ == rests_briefly) return rest(out);
         while (fault_ == sends_for_ever) send(out);  // whatever the answer
         for (int i = 0; i < 10; ++i) {
             if (next_ == 50 && from_the_first_) fail(out);
@@ -70,12 +58,23 @@ private:
                   .words = words});
         ++next_;
     }
+    /// Once it was called again soon, oftener than by messages that come.
+    void rest(selection::TriggerSink& out) {
+        soon_ += std::chrono::steady_clock::now() - returned_ < 1ms ? 1 : 0;
+        if (soon_ == 20) send(out);
+        returned_ = std::chrono::steady_clock::now();
+    }
     void fail(selection::TriggerSink& out) {
-        if (fault_ == hangs) std::this_thread::sleep_for(1000s);
+        if (fault_ == hangs) hang();
         if (fault_ == crashes) std::abort();
         if (fault_ == exits) std::_Exit(3);
         if (fault_ == sends_garbage) [[maybe_unused]]
             const auto written = ::write(3, "this is no message at all", 25);
+        if (fault_ == wrong_id_then_crashes) {
+            std::this_thread::sleep_for(2ms);  // so that it goes out at once
+            out.send({.level1_id = Level1Id{10}});
+            std::abort();
+        }
         if (fault_ == too_many_words) {
             from_the_first_ = false;
             const std::vector<std::uint32_t> words(300);
@@ -85,7 +84,8 @@ private:
 
     Fault fault_{};
     std::uint32_t next_ = 0, busy_ = 0;
-    int polled_ = 0;
+    int polled_ = 0, soon_ = 0;
+    std::chrono::steady_clock::time_point returned_{};
     bool from_the_first_ = false;
 };
 

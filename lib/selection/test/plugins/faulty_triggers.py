@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A trigger plug-in with every fault that authors make: the run number selects one. As faulty_triggers.cpp."""
 import os
+import sys
 import time
 
-(NONE, BEGIN_THROWS, POLL_THROWS, HANGS, CRASHES, EXITS, SENDS_GARBAGE, WRONG_IDS, LOOKS_FOR_BUSY, END_THROWS,
- TOO_MANY_WORDS, SENDS_FOR_EVER) = range(12)
+sys.path.append(os.path.join(os.path.dirname(__file__), "../../../plugin/test"))
+from plug_in_faults import *
 
 
 def begin_run(run, next_level1_id):
-    global fault, following, from_the_first, polled, busy
-    fault, following, polled, busy = run % 100, next_level1_id, 0, 0
+    global fault, following, from_the_first, polled, busy, soon, returned
+    fault, following, polled, busy, soon, returned = run % 100, next_level1_id, 0, 0, 0, 0
     from_the_first = following == 1
     if fault == BEGIN_THROWS:
         raise RuntimeError("the unit is off")
@@ -26,6 +27,8 @@ def poll(out):
         else:
             send(out)
         return
+    if fault == RESTS_BRIEFLY:
+        return rest(out)
     while fault == SENDS_FOR_EVER:
         send(out)  # whatever the answer
     for _ in range(10):
@@ -50,16 +53,29 @@ def send(out):
     following += 1
 
 
+def rest(out):
+    """Once it was called again soon, oftener than by messages that come."""
+    global soon, returned
+    soon += time.monotonic() - returned < 0.001
+    if soon == 20:
+        send(out)
+    returned = time.monotonic()
+
+
 def fail(out):
     global from_the_first
     if fault == HANGS:
-        time.sleep(1000)
+        hang()
     if fault == CRASHES:
         os.abort()
     if fault == EXITS:
         os._exit(3)
     if fault == SENDS_GARBAGE:
         os.write(3, b"this is no message at all")
+    if fault == WRONG_ID_THEN_CRASHES:
+        time.sleep(0.002)  # so that it goes out at once
+        out.send(level1_id=10)
+        os.abort()
     if fault == TOO_MANY_WORDS:
         from_the_first = False
         out.send(words=[0] * 300)

@@ -27,7 +27,7 @@ void die_with_the_station() noexcept;
 enum class Received { message, nothing, ended };
 /// Of any size: the station is trusted. Waits as long for the beginning of a message.
 [[nodiscard]] Received receive_message(std::uint32_t& kind, std::vector<std::byte>& body,
-                                       std::chrono::milliseconds wait);
+                                       std::chrono::nanoseconds wait);
 
 /// The shared memory, as far as the station has made it. It may grow while a plug-in looks at it.
 class SharedMemory {

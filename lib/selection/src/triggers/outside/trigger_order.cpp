@@ -41,38 +41,35 @@ service::EventIds TriggerOrder::Ids::events() const {
 
 void TriggerOrder::start_run(Level1Id first) {
     *this = TriggerOrder(std::move(who_));
-    next_ = first;
+    next_ = NextTrigger(first);
 }
 
-void TriggerOrder::skip(Level1Id to) {
-    const auto count = number(to) - number(next_);
+void TriggerOrder::skip(Level1Id from, Level1Id to) {
+    const auto count = number(to) - number(from);
     if (count == 0) return;
-    skipped_.push_back({next_, count});
-    run_.lost.insert(next_, count);
-    news_.lost.insert(next_, count);
+    skipped_.push_back({from, count});
+    run_.lost.insert(from, count);
+    news_.lost.insert(from, count);
     counts_.lost += count;
     passed_ += count;
-    next_ = to;
 }
 
 TriggerOrder::Verdict TriggerOrder::judge(Level1Id id) {
-    const auto ahead = wire::level1_distance(id, next_);
-    if (ahead >= 0) {
-        const bool counts_on = jumped_to_ && number(id) == number(*jumped_to_) + 1;
-        const auto most = counts_on ? jump_max : lost_at_once_max;
-        if (static_cast<std::uint32_t>(ahead) > most) {
-            jumped_to_ = id;
-            ++counts_.too_far_ahead;
-            run_.too_far_ahead.insert(id);
-            news_.too_far_ahead.insert(id);
-            return Verdict::too_far_ahead;
-        }
-        skip(id);
-        if (counts_on && run_.lost.erase(*jumped_to_)) --counts_.lost;  // it came, and was refused
-        jumped_to_.reset();
-        next_ = Level1Id{number(id) + 1};
+    const auto next = next_.id();
+    const auto jumped_to = next_.jumped_to();
+    if (next_.take(id)) {
+        skip(next, id);
+        const bool came = jumped_to && number(id) == number(*jumped_to) + 1;  // and was refused
+        if (came && run_.lost.erase(*jumped_to)) --counts_.lost;
         ++passed_;
         return Verdict::good;
+    }
+    const auto ahead = wire::level1_distance(id, next);
+    if (ahead >= 0) {
+        ++counts_.too_far_ahead;
+        run_.too_far_ahead.insert(id);
+        news_.too_far_ahead.insert(id);
+        return Verdict::too_far_ahead;
     }
     const bool before_the_run = static_cast<std::uint64_t>(-std::int64_t{ahead}) > passed_;
     // When not all that were lost are known, one that comes now was lost as well as not.
@@ -114,7 +111,8 @@ void TriggerOrder::report_to(const Reporter& report) {
     if (!news_.too_far_ahead.empty())
         report_ids(
             report, Severity::error, "triggers_too_far_ahead",
-            fmt::format("triggers far ahead of the next, {}, were refused", number(next_)), news_.too_far_ahead.text(),
+            fmt::format("triggers far ahead of the next, {}, were refused", number(next_.id())),
+            news_.too_far_ahead.text(),
             fmt::format("the counter of {} jumped; its next trigger shows whether it counts on from there", who_));
     news_ = {};
 }

@@ -2,16 +2,15 @@
 // The level-1 ids of triggers from outside, which count up by one: what comes is compared with what should come. An id
 // that never came is lost, with all fragments of its event; one that came before is doubled; one that comes behind a
 // later one is out of order, and too late: its event was given up when the later one came. So events are in the order
-// of their ids, and none is built twice. A counter that jumps is told from triggers that were lost: it is followed only
-// when the next trigger counts on from there.
+// of their ids, and none is built twice. A counter that jumps is told from triggers that were lost (NextTrigger).
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "triggers/outside/next_trigger.hpp"
 #include "weir/base/report.hpp"
 #include "weir/selection/trigger_counts.hpp"
 #include "weir/service/event_ids.hpp"
@@ -21,9 +20,6 @@ namespace weir::selection {
 
 class TriggerOrder {
 public:
-    static constexpr std::uint32_t lost_at_once_max = 1000;  // more between two triggers: the counter may have jumped
-    static constexpr std::uint32_t jump_max = 1U << 24;      // farther it is never followed
-
     enum class Verdict : std::uint8_t { good, doubled, out_of_order, too_far_ahead };
     struct Counts {
         std::uint64_t lost = 0, doubled = 0, out_of_order = 0, too_far_ahead = 0;
@@ -40,7 +36,7 @@ public:
     /// Names what was wrong since the last call.
     void report_to(const Reporter& report);
 
-    [[nodiscard]] Level1Id next() const noexcept { return next_; }
+    [[nodiscard]] Level1Id next() const noexcept { return next_.id(); }
     [[nodiscard]] const Counts& counts() const noexcept { return counts_; }
     void add_to(TriggerCounts& counts) const noexcept;
     /// Level-1 ids of the run, by what was wrong with them; what is not there did not happen.
@@ -66,12 +62,11 @@ private:
         Ids lost{}, doubled{}, out_of_order{}, too_far_ahead{};
     };
 
-    void skip(Level1Id to);
+    void skip(Level1Id from, Level1Id to);
 
     std::string who_;
-    Level1Id next_{1};
+    NextTrigger next_{Level1Id{1}};
     std::uint64_t passed_ = 0;  // ids from the first of the run up to the next
-    std::optional<Level1Id> jumped_to_{};
     Counts counts_;
     Named run_, news_;
     std::vector<SkippedIds> skipped_;

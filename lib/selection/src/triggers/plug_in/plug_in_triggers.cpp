@@ -15,7 +15,7 @@ std::size_t PlugInTriggers::room() const {
 
 bool PlugInTriggers::add(const wire::InputTrigger& trigger) {
     const std::scoped_lock lock(mutex_);
-    next_id_ = Level1Id{number(trigger.level1_id) + 1};
+    static_cast<void>(next_.take(trigger.level1_id));
     if (state_ != State::runs) {
         ++received_;
         ++stopping_;
@@ -32,7 +32,7 @@ std::size_t PlugInTriggers::waiting() const {
 
 Level1Id PlugInTriggers::next_id() const {
     const std::scoped_lock lock(mutex_);
-    return state_ == State::runs ? next_id_ : first_;
+    return state_ == State::runs ? next_.id() : first_;
 }
 
 void PlugInTriggers::start_run(SteadyTime) {
@@ -44,7 +44,7 @@ void PlugInTriggers::start_run(SteadyTime) {
         const std::scoped_lock lock(mutex_);
         state_ = State::runs;
         waiting_.clear();
-        next_id_ = first_;
+        next_ = NextTrigger(first_);
         received_ = stopping_ = 0;
     }
     if (on_room_) on_room_();

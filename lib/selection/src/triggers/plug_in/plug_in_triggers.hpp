@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "triggers/outside/next_trigger.hpp"
 #include "triggers/outside/trigger_order.hpp"
 #include "triggers/trigger_source.hpp"
 #include "weir/wire/input_block.hpp"
@@ -33,7 +34,7 @@ public:
     [[nodiscard]] bool add(const wire::InputTrigger& trigger);
     /// That came and were not collected yet. Any thread.
     [[nodiscard]] std::size_t waiting() const;
-    /// The level-1 id that follows all that came.
+    /// The level-1 id that follows all that came and count.
     [[nodiscard]] Level1Id next_id() const;
 
     // By the thread of the supervisor.
@@ -68,7 +69,7 @@ private:
     mutable std::mutex mutex_;  // for the rest, held for moments
     enum class State : std::uint8_t { before, runs, over } state_ = State::before;
     std::deque<wire::InputTrigger> waiting_;
-    Level1Id next_id_{};
+    NextTrigger next_{first_};
     std::uint64_t received_ = 0, stopping_ = 0;
 };
 
