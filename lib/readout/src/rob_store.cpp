@@ -86,6 +86,7 @@ RobStore::Held RobStore::held() const noexcept {
 Bytes RobStore::bytes_held() const { return memory_->in_use(); }
 
 std::size_t RobStore::place_of(SourceId source) const noexcept {
+    if (places_.size() == 1) return places_.front().first == source ? 0 : 1;
     const auto found = std::ranges::lower_bound(places_, source, {}, &std::pair<SourceId, std::uint32_t>::first);
     return found == places_.end() || found->first != source ? sources_.size() : found->second;
 }
