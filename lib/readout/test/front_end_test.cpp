@@ -286,6 +286,8 @@ TEST(FrontEndProcess, ThatSendsOnAndOnAtTheEndIsEndedAfterItsTime) {
     for (const auto where : {Where::process, Where::python}) {
         Rig rig(spec_of(where), sends_for_ever);
         ASSERT_TRUE(rig.feed->begin());
+        // Else it may be asked to end before its first call.
+        ASSERT_TRUE(Rig::comes_true([&] { return rig.feed->stats().delivery.fragments > 0; }));
         rig.feed->stop(50ms);
         EXPECT_EQ(rig.feed->stats().hung, 1U);
         EXPECT_EQ(rig.feed->stats().restarts, 0U);
