@@ -46,7 +46,8 @@ void RobLedger::reject(RobReject reason, std::uint64_t robs) noexcept {
 
 RobCounts RobLedger::counts() const noexcept {
     RobCounts counts;
-    for (std::size_t i = 0; i < rob_reject_count; ++i) counts.rejected[i] = rejected_[i].load(std::memory_order_acquire);
+    for (std::size_t i = 0; i < rob_reject_count; ++i)
+        counts.rejected[i] = rejected_[i].load(std::memory_order_acquire);
     counts.stored = stored_.load(std::memory_order_acquire);
     counts.received = received_.load(std::memory_order_relaxed);
     counts.in_hand = counts.received - counts.stored - counts.rejected_in_all();

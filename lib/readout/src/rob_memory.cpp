@@ -23,13 +23,30 @@ constexpr std::size_t in_lines(std::size_t size) noexcept { return (size + line 
 struct alignas(line) RobMemory::Shared {
     explicit Shared(memory::Buffer mine) : buffer(std::move(mine)) {}
 
+    /// While it is being filled: all its pieces were released.
+    [[nodiscard]] bool is_unused() const noexcept { return users.load(std::memory_order_acquire) == filling - pieces; }
+    void begin_again() noexcept {
+        used = head;
+        pieces = 0;
+        users.store(filling, std::memory_order_relaxed);
+    }
+    /// Its memory is that of the buffer only.
+    [[nodiscard]] memory::Buffer end() noexcept {
+        auto mine = std::move(buffer);
+        this->~Shared();
+        return mine;
+    }
+
+    static const std::size_t head;
     memory::Buffer buffer;
-    std::size_t used = in_lines(sizeof(Shared));  // with used, pieces: under open_mutex_, while it is being filled
-    std::uint32_t pieces = 0;                     // given so far
+    std::size_t used = head;   // with `pieces`: by the thread that has the open buffer, while it is being filled
+    std::uint32_t pieces = 0;  // given so far
     // Pieces given and not released; while it is being filled, `filling` less those released. Who takes the last one
     // away returns the buffer: acquire, with the release of the others.
     std::atomic<std::uint32_t> users{filling};
 };
+
+const std::size_t RobMemory::Shared::head = in_lines(sizeof(Shared));
 
 RobMemory::RobMemory(Bytes bytes_max, std::size_t shared_size)
     : bytes_max_(bytes_max.count()),
@@ -38,6 +55,22 @@ RobMemory::RobMemory(Bytes bytes_max, std::size_t shared_size)
       shared_size_(std::max(shared_size / page * page, page)) {}
 
 RobMemory::~RobMemory() { idle(); }
+
+/// Has an open buffer, or not: without a wait.
+class RobMemory::Held {
+public:
+    explicit Held(Open& open) : open_(open), held_(!open.taken.test_and_set(std::memory_order_acquire)) {}
+    ~Held() {
+        if (held_) open_.taken.clear(std::memory_order_release);
+    }
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+    explicit operator bool() const noexcept { return held_; }
+
+private:
+    Open& open_;
+    const bool held_;
+};
 
 std::optional<memory::Buffer> RobMemory::take_buffer(std::size_t size, std::size_t left) {
     const auto taken = taken_.load(std::memory_order_relaxed) + left;
@@ -52,59 +85,63 @@ std::optional<RobMemory::Piece> RobMemory::try_take(std::size_t size, std::size_
         if (auto piece = take_shared(size, left)) return piece;
     }
     auto own = take_buffer(size, left);
-    if (!own) {
-        const std::scoped_lock lock(open_mutex_);
-        if (open_ == nullptr || !open_is_unused()) return std::nullopt;
-        close_open();
-        own = take_buffer(size, left);
-        if (!own) return std::nullopt;
-    }
+    if (!own && close_unused()) own = take_buffer(size, left);
+    if (!own) return std::nullopt;
     const auto data = own->data();
     return Piece{.data = data, .shared = nullptr, .own = std::move(*own)};
 }
 
 std::optional<RobMemory::Piece> RobMemory::take_shared(std::size_t size, std::size_t left) {
+    for (auto& open : open_) {
+        const Held held(open);
+        if (held) return take_from(open, size, left);
+    }
+    return std::nullopt;
+}
+
+std::optional<RobMemory::Piece> RobMemory::take_from(Open& open, std::size_t size, std::size_t left) {
     const auto room = in_lines(size);
-    const std::scoped_lock lock(open_mutex_);
-    if (open_ != nullptr && open_->buffer.size() - open_->used < room) {
-        if (open_is_unused()) {  // from its begin again
-            open_->used = in_lines(sizeof(Shared));
-            open_->pieces = 0;
-            open_->users.store(filling, std::memory_order_relaxed);
+    if (open.shared != nullptr && open.shared->buffer.size() - open.shared->used < room) {
+        if (open.shared->is_unused()) {
+            open.shared->begin_again();
         } else {
-            close_open();
+            close(open);
         }
     }
-    if (open_ == nullptr) {
+    if (open.shared == nullptr) {
         auto buffer = take_buffer(shared_size_, left);
         if (!buffer) return std::nullopt;
         auto* const begin = buffer->data().data();
-        open_ = new (begin) Shared(std::move(*buffer));
+        open.shared = new (begin) Shared(std::move(*buffer));
     }
-    const auto data = open_->buffer.data().subspan(open_->used, size);
-    open_->used += room;
-    ++open_->pieces;
-    return Piece{.data = data, .shared = open_, .own = {}};
+    auto& shared = *open.shared;
+    const auto data = shared.buffer.data().subspan(shared.used, size);
+    shared.used += room;
+    ++shared.pieces;
+    const auto next = shared.buffer.data().subspan(shared.used);  // will be written soon
+    for (std::size_t at = 0; at < std::min(room, next.size()); at += line) __builtin_prefetch(&next[at], 1);
+    return Piece{.data = data, .shared = &shared, .own = {}};
 }
 
-/// Under open_mutex_: all its pieces were released.
-bool RobMemory::open_is_unused() const noexcept {
-    return open_->users.load(std::memory_order_acquire) == filling - open_->pieces;
-}
-
-/// Under open_mutex_: the last of its pieces returns it from now on.
-void RobMemory::close_open() noexcept {
-    auto* const shared = std::exchange(open_, nullptr);
-    const auto more = filling - shared->pieces;
-    if (shared->users.fetch_sub(more, std::memory_order_acq_rel) != more) return;
-    auto buffer = std::move(shared->buffer);
-    shared->~Shared();
+/// The last of its pieces returns it from now on.
+void RobMemory::close(Open& open) noexcept {
+    auto& shared = *std::exchange(open.shared, nullptr);
+    const auto more = filling - shared.pieces;
+    if (shared.users.fetch_sub(more, std::memory_order_acq_rel) != more) return;
+    const auto buffer = shared.end();
     taken_.fetch_sub(buffer.capacity(), std::memory_order_relaxed);
 }
 
-void RobMemory::idle() {
-    const std::scoped_lock lock(open_mutex_);
-    if (open_ != nullptr && open_is_unused()) close_open();
+/// False: there was none.
+bool RobMemory::close_unused() {
+    bool closed = false;
+    for (auto& open : open_) {
+        const Held held(open);
+        if (!held || open.shared == nullptr || !open.shared->is_unused()) continue;
+        close(open);
+        closed = true;
+    }
+    return closed;
 }
 
 void RobMemory::Released::add(Shared& shared) noexcept {
@@ -118,9 +155,7 @@ void RobMemory::Released::leave() noexcept {
     auto& shared = *std::exchange(shared_, nullptr);
     const auto pieces = std::exchange(pieces_, 0U);
     if (shared.users.fetch_sub(pieces, std::memory_order_acq_rel) != pieces) return;
-    auto buffer = std::move(shared.buffer);
-    shared.~Shared();
-    buffers_.push_back(std::move(buffer));
+    buffers_.push_back(shared.end());
 }
 
 void RobMemory::Released::done() {

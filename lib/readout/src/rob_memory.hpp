@@ -10,9 +10,9 @@
 // (`shared_size`): one that lets all its events hold a shared buffer each within a part of the limit can always go on.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
-#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -65,8 +65,8 @@ public:
         std::vector<memory::Buffer> buffers_;
     };
 
-    /// Nothing is in use any more, for now: the buffer that is being filled goes back too. Any thread.
-    void idle();
+    /// Nothing is in use any more, for now: the buffers that are being filled go back too. Any thread.
+    void idle() { close_unused(); }
 
     [[nodiscard]] std::size_t largest() const noexcept { return largest_; }  // piece that an empty pool can give
     /// Of whole buffers; more than the bytes of the pieces.
@@ -76,17 +76,24 @@ public:
 
 private:
     [[nodiscard]] std::optional<memory::Buffer> take_buffer(std::size_t size, std::size_t left);
+    /// A shared buffer that is being filled. One thread has it at a time; another does not wait but tries the next.
+    struct alignas(64) Open {
+        std::atomic_flag taken{};
+        Shared* shared = nullptr;
+    };
+    class Held;
+
     [[nodiscard]] std::optional<Piece> take_shared(std::size_t size, std::size_t left);
-    void close_open() noexcept;
-    [[nodiscard]] bool open_is_unused() const noexcept;
+    [[nodiscard]] std::optional<Piece> take_from(Open& open, std::size_t size, std::size_t left);
+    void close(Open& open) noexcept;
+    bool close_unused();
 
     const std::size_t bytes_max_;
     memory::BufferPool pool_;
     const std::size_t largest_;
     const std::size_t shared_size_;
     std::atomic<std::size_t> taken_{0};  // relaxed: a limit that need not be exact
-    alignas(64) std::mutex open_mutex_;
-    Shared* open_ = nullptr;  // that is being filled
+    std::array<Open, 4> open_;
 };
 
 }  // namespace weir::readout
