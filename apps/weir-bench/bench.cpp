@@ -109,7 +109,7 @@ void add_bench_readout(CLI::App& bench, Command& chosen) {
               "only fragments that come so: tcp, udp, ...; as often as needed");
     add_value(command, "--build-time", options->build_time, "TIME",
               "of one run of these with trigger and building behind; 0s: none");
-    command.add_flag("--quick", options->quick, "a few points, in 4 s");
+    command.add_flag("--quick", options->quick, "a few points, in 8 s");
     add_value(command, "--plot", options->plot, "FILE", "draws request rate and CPU against handlers; .svg or .png");
     add_json_flag(command, options->json);
     command.callback([options, &chosen] { chosen = [options] { return run_bench_readout(*options); }; });
