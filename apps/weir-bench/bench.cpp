@@ -105,7 +105,11 @@ void add_bench_readout(CLI::App& bench, Command& chosen) {
     add_value(command, "--time", options->time, "TIME", "of one run of a point");
     add_value(command, "--load-time", options->load_time, "TIME", "of one run of the published load; 0s: none");
     add_value(command, "--input-time", options->input_time, "TIME", "of one run of fragments from outside; 0s: none");
-    command.add_flag("--quick", options->quick, "a few points, in 4 s");
+    add_value(command, "--input", options->inputs, "NAME",
+              "only fragments that come so: tcp, udp, ...; as often as needed");
+    add_value(command, "--build-time", options->build_time, "TIME",
+              "of one run of these with trigger and building behind; 0s: none");
+    command.add_flag("--quick", options->quick, "a few points, in 8 s");
     add_value(command, "--plot", options->plot, "FILE", "draws request rate and CPU against handlers; .svg or .png");
     add_json_flag(command, options->json);
     command.callback([options, &chosen] { chosen = [options] { return run_bench_readout(*options); }; });

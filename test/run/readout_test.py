@@ -92,6 +92,18 @@ class Bench(ProgramTest):
         self.assertEqual(set(inputs), {(way, size) for way in ways for size in (1000, 10000)})
         self.assertTrue(all(rate > 0 for rate in inputs.values()), inputs)
 
+        built = {row["parameters"]["input"]: row["value"] for row in rows if row["name"] == "input_built_rate"}
+        self.assertEqual(set(built), {"tcp", "client library", "udp", "plug-in", "plug-in in a process", "plug-in in Python"})
+        self.assertTrue(all(rate > 0 for rate in built.values()), built)
+        stages = {row["parameters"]["stage"] for row in rows if row["name"] == "input_built_cpu"}
+        self.assertEqual(stages, {"sender", "readout input", "readout answers", "supervisor", "dfm", "builder", "builder output", "recorder"})
+        limits = {row["parameters"]["input"]: row["parameters"]["stage"] for row in rows if row["name"] == "input_limiting_stage"}
+        self.assertEqual(set(limits), set(built))
+        self.assertLessEqual(set(limits.values()), stages)
+        triggers = {row["parameters"]["triggers"]: row["value"] for row in rows if row["name"] == "trigger_rate"}
+        self.assertEqual(set(triggers), {"made", "client library", "plug-in", "plug-in in Python"})
+        self.assertTrue(all(rate > 0 for rate in triggers.values()), triggers)
+
 
 if __name__ == "__main__":
     weir_program.main(needs_recorded_events=True)

@@ -10,9 +10,9 @@
 #include <future>
 #include <thread>
 
+#include "stand_in/takes_all.hpp"
 #include "weir/building/builder.hpp"
 #include "weir/building/delivery_output.hpp"
-#include "weir/delivery/receiver.hpp"
 #include "weir/transport/socket.hpp"
 
 namespace weir::app {
@@ -44,19 +44,6 @@ public:
         return true;
     }
     std::vector<std::pair<wire::EventTicket, bool>> done;
-};
-
-/// A filter that takes and acknowledges everything at once.
-class TakesAll final : public delivery::EventSink {
-public:
-    std::optional<delivery::Refusal> hello(delivery::SessionId, const wire::Hello&) override { return std::nullopt; }
-    delivery::Taken take(delivery::IncomingEvent& event) override {
-        const auto taken = std::move(event);
-        const delivery::Answer answer{.session = taken.session, .sequence = taken.meta.sequence};
-        receiver->acknowledge(std::span(&answer, 1));
-        return delivery::Taken::yes;
-    }
-    delivery::Receiver* receiver = nullptr;
 };
 
 /// To the DFM, which takes all reliable messages; requests go out as they are.
@@ -194,15 +181,9 @@ Result<BuildResult> run_builder(const BuildRun& run) {
     loop->endpoint().set_run(bench_run);
     Logic logic(run, *loop, pool, farm->peers(), clock);
 
-    TakesAll taker;
-    memory::BufferPool taken(256_MiB);
-    std::unique_ptr<delivery::Receiver> receiver;
+    std::unique_ptr<TakesAll> receiver;
     if (run.output) {
-        delivery::ReceiverOptions receiving;
-        receiving.threads = 1;
-        receiver = WEIR_TRY(delivery::Receiver::open(receiving, taken, taker));
-        taker.receiver = receiver.get();
-        receiver->start();
+        receiver = WEIR_TRY(TakesAll::start());
         WEIR_TRY(logic.output()->set_peers({{.name = "ef",
                                              .kind = StationKind::filter,
                                              .id = wire::StationId{3},

@@ -8,9 +8,11 @@
 #include <map>
 
 #include "figures/rows.hpp"
+#include "readout/readout_built.hpp"
 #include "readout/readout_figures.hpp"
 #include "readout/readout_input.hpp"
 #include "readout/readout_load.hpp"
+#include "readout/readout_triggers.hpp"
 #include "readout/readout_waiting.hpp"
 
 namespace weir::app {
@@ -92,6 +94,7 @@ ReadoutBenchOptions sized(const ReadoutBenchOptions& given) {
     options.time = std::chrono::milliseconds(60);
     options.load_time = std::min(options.load_time, std::chrono::milliseconds(400));
     options.input_time = std::min(options.input_time, std::chrono::milliseconds(100));
+    options.build_time = std::min(options.build_time, std::chrono::milliseconds(100));
     return options;
 }
 
@@ -118,6 +121,16 @@ int run_bench_readout(const ReadoutBenchOptions& given) {
         auto input = input_rows(options);
         if (!input) return fail_with(input.error());
         std::ranges::move(*input, std::back_inserter(rows));
+    }
+    if (options.build_time.count() > 0) {
+        auto built = built_rows(options);
+        if (!built) return fail_with(built.error());
+        std::ranges::move(*built, std::back_inserter(rows));
+        if (options.inputs.empty()) {
+            auto triggers = trigger_rows(options);
+            if (!triggers) return fail_with(triggers.error());
+            std::ranges::move(*triggers, std::back_inserter(rows));
+        }
     }
     if (options.json) {
         fmt::print("{}\n", boost::json::serialize(bench_document("readout", machine, rows)));

@@ -156,7 +156,8 @@ Result<InputFigures> measure_datagrams(std::uint32_t fragment_size, std::chrono:
     const auto port = static_cast<std::uint16_t>(readout->station().status().counters["input_udp_port"]);
     InputFigures figures;
     {
-        const DatagramBoard board(WEIR_TRY(DatagramBoard::connect(port)), source, fragment_size);
+        const DatagramBoard board(WEIR_TRY(DatagramBoard::connect(port)),
+                                  {.source = source, .fragment_size = fragment_size});
         const auto sent = board.sent();
         const auto before = known().arrived;
         figures = measure_between(
@@ -218,7 +219,8 @@ Result<InputFigures> measure_bare_datagrams(std::uint32_t fragment_size, std::ch
     WEIR_TRY(wait.add(socket.fd(), {.read = true}, 0));
     const auto port = socket.local().port();
     const BareDatagrams loop(std::move(socket), std::move(wait), fragment_size);
-    const DatagramBoard board(WEIR_TRY(DatagramBoard::connect(port)), source, fragment_size);
+    const DatagramBoard board(WEIR_TRY(DatagramBoard::connect(port)),
+                              {.source = source, .fragment_size = fragment_size});
     const auto sent = board.sent();
     const auto before = loop.taken();
     auto figures = measure_between(time, [&] { return loop.taken(); }, [&] { return loop.processor(); });
@@ -242,12 +244,17 @@ Result<std::vector<BenchRow>> input_rows(const ReadoutBenchOptions& options) {
     std::vector<Case> cases;
     const auto plugins = plugin_inputs();
     for (const auto size : fragment_sizes) {
-        cases.push_back({size, false, "tcp", "", measure_readout});
-        cases.push_back({size, true, "bare loop", "input_rate_to_bare_loop", measure_bare});
-        cases.push_back({size, false, "udp", "", measure_datagrams, true});
-        cases.push_back(
-            {size, true, "bare loop of datagrams", "input_udp_rate_to_bare_loop", measure_bare_datagrams, true});
+        if (options.measures("tcp")) {
+            cases.push_back({size, false, "tcp", "", measure_readout});
+            cases.push_back({size, true, "bare loop", "input_rate_to_bare_loop", measure_bare});
+        }
+        if (options.measures("udp")) {
+            cases.push_back({size, false, "udp", "", measure_datagrams, true});
+            cases.push_back(
+                {size, true, "bare loop of datagrams", "input_udp_rate_to_bare_loop", measure_bare_datagrams, true});
+        }
         for (const auto& plugin : plugins) {
+            if (!options.measures(plugin.name)) continue;
             cases.push_back({size, false, plugin.name, "", plugin.measure});
             cases.push_back({size, true, plugin.bare_name, plugin.ratio, plugin.measure_bare});
         }

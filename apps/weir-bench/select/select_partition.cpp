@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "weir/base/named_thread.hpp"
+#include "stand_in/roomy_assigner.hpp"
 #include "weir/base/thread_account.hpp"
 #include "weir/selection/supervisor_station.hpp"
 #include "weir/selection/unit_station.hpp"
@@ -27,25 +27,6 @@ constexpr wire::StationId supervisor_id{1}, assigner_id{2}, readout_id{3}, unit_
 constexpr std::size_t rob_size = 1024;
 constexpr std::uint32_t first_source = 0x420000;
 constexpr RunNumber run{1};
-
-/// Has room for everything that is decided.
-class RoomyAssigner final : public messaging::MessageHandler {
-public:
-    explicit RoomyAssigner(messaging::Endpoint& endpoint) : endpoint_(endpoint) {}
-    void on_message(const messaging::IncomingMessage&, SteadyTime) override {}
-    void on_peer(wire::StationId, messaging::PeerChange, SteadyTime) override {}
-    std::optional<SteadyTime> step(SteadyTime now) override {
-        if (sent_) return now + 50ms;
-        std::vector<std::byte> bytes;
-        encode(wire::AcceptCredit{.credit = std::uint64_t{1} << 60}, bytes);
-        sent_ = endpoint_.send_reliably(supervisor_id, DataflowType::accept_credit, bytes);
-        return now + 1ms;
-    }
-
-private:
-    messaging::Endpoint& endpoint_;
-    bool sent_ = false;
-};
 
 /// Answers each question after the same time, however many there are.
 class LateReadout final : public messaging::MessageHandler {
@@ -88,43 +69,6 @@ private:
     const std::vector<std::byte> rob_;
     std::deque<Waiting> waiting_;
     std::vector<std::byte> bytes_;
-};
-
-messaging::MessageLoopOptions loop_of(wire::StationId id) {
-    messaging::MessageLoopOptions options;
-    options.endpoint.self = id;
-    options.endpoint.epoch = wire::Epoch{1};
-    return options;
-}
-
-/// A loop with a small logic of ours.
-template <class Logic>
-struct Surrounding {
-    Surrounding(wire::StationId id, memory::BufferPool& pool, const Clock& clock)
-        : station(id), loop(messaging::MessageLoop::open(loop_of(id), pool, clock)) {}
-
-    [[nodiscard]] Peer peer(StationKind kind) const {
-        return {.name = "around",
-                .kind = kind,
-                .id = station,
-                .dataflow = "127.0.0.1:" + std::to_string((*loop)->port()),
-                .events = {},
-                .sources = {}};
-    }
-    template <class... More>
-    Result<> begin(const Peer& other, More... more) {
-        const auto address = WEIR_TRY(transport::parse_host_port(other.dataflow));
-        WEIR_TRY((*loop)->set_peers({{.id = other.id, .address = address, .watched = true}}));
-        (*loop)->endpoint().set_run(run);
-        logic.emplace((*loop)->endpoint(), more...);
-        thread = NamedThread(nullptr, "around", [this](const std::stop_token& stop) { (*loop)->run(stop, *logic); });
-        return {};
-    }
-
-    wire::StationId station;
-    Result<std::unique_ptr<messaging::MessageLoop>> loop;
-    std::optional<Logic> logic;
-    NamedThread thread;
 };
 
 double processor_seconds(const ThreadAccounts& accounts) {
@@ -179,8 +123,8 @@ Result<SelectFigures> measure_select(const SelectCase& what, std::chrono::millis
     for (std::uint32_t rob = 0; rob < std::max(12U, 1 + 2 * what.steps); ++rob)
         readout_peer.sources.push_back(SourceId{first_source + rob});
     const std::vector<Peer> peers{supervisor.self(), unit.self(), assigner.peer(StationKind::assign), readout_peer};
-    WEIR_TRY(assigner.begin(supervisor.self()));
-    WEIR_TRY(readout.begin(unit.self(), what.latency));
+    WEIR_TRY(assigner.begin(run, supervisor.self(), supervisor_id));
+    WEIR_TRY(readout.begin(run, unit.self(), what.latency));
     WEIR_TRY(unit.connect(peers));
     WEIR_TRY(unit.start(run));
     entry.reset();

@@ -30,7 +30,7 @@ protected:
         options.memory = Bytes{8 << 20};
         receiver = BlockReceiver<wire::InputTrigger>::open(
                        std::move(options),
-                       [this](const wire::InputTrigger& trigger, bool last) { return take(trigger, last); },
+                       [this](const wire::InputTrigger& trigger, SteadyTime, bool last) { return take(trigger, last); },
                        [this](const char*) { ++bad; }, {}, clock)
                        .value();
     }

@@ -26,10 +26,11 @@ protected:
         options.receiver.threads = 1;
         options.receiver.event_size_max = Bytes{1 << 20};
         options.memory = Bytes{4 << 20};
-        receiver = BlockReceiver<wire::InputFragment>::open(
-                       std::move(options), [this](const wire::InputFragment& one, bool) { return take(one); },
-                       [](const char*) {}, {}, clock)
-                       .value();
+        receiver =
+            BlockReceiver<wire::InputFragment>::open(
+                std::move(options), [this](const wire::InputFragment& one, SteadyTime, bool) { return take(one); },
+                [](const char*) {}, {}, clock)
+                .value();
     }
     /// Every tenth event is done with.
     RecordFate take(const wire::InputFragment& fragment) {

@@ -31,33 +31,27 @@ std::uint64_t RobCounts::rejected_in_all() const noexcept {
     return std::accumulate(rejected.begin(), rejected.end(), std::uint64_t{0});
 }
 
-void RobLedger::arrive(std::uint64_t robs) noexcept {
-    const std::scoped_lock lock(mutex_);
-    counts_.received += robs;
-    counts_.in_hand += robs;
-}
+void RobLedger::arrive(std::uint64_t robs) noexcept { received_.fetch_add(robs, std::memory_order_relaxed); }
 
 void RobLedger::refuse(RobReject reason, std::uint64_t robs) noexcept {
-    const std::scoped_lock lock(mutex_);
-    counts_.received += robs;
-    counts_.rejected[static_cast<std::size_t>(reason)] += robs;
+    arrive(robs);
+    reject(reason, robs);
 }
 
-void RobLedger::clear(std::uint64_t robs) noexcept {
-    const std::scoped_lock lock(mutex_);
-    counts_.in_hand -= robs;
-    counts_.stored += robs;
-}
+void RobLedger::clear(std::uint64_t robs) noexcept { stored_.fetch_add(robs, std::memory_order_release); }
 
 void RobLedger::reject(RobReject reason, std::uint64_t robs) noexcept {
-    const std::scoped_lock lock(mutex_);
-    counts_.in_hand -= robs;
-    counts_.rejected[static_cast<std::size_t>(reason)] += robs;
+    rejected_[static_cast<std::size_t>(reason)].fetch_add(robs, std::memory_order_release);
 }
 
 RobCounts RobLedger::counts() const noexcept {
-    const std::scoped_lock lock(mutex_);
-    return counts_;
+    RobCounts counts;
+    for (std::size_t i = 0; i < rob_reject_count; ++i)
+        counts.rejected[i] = rejected_[i].load(std::memory_order_acquire);
+    counts.stored = stored_.load(std::memory_order_acquire);
+    counts.received = received_.load(std::memory_order_relaxed);
+    counts.in_hand = counts.received - counts.stored - counts.rejected_in_all();
+    return counts;
 }
 
 }  // namespace weir::readout

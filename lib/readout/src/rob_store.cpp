@@ -7,6 +7,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "rob_memory.hpp"
 #include "rob_slot.hpp"
 #include "weir/base/assert.hpp"
 
@@ -21,6 +22,10 @@ constexpr std::uint64_t always_masked = std::uint64_t{1} << 33;
 /// Sources outside leave a quarter of the memory to the next events and to those that others have begun, and half of
 /// that to the oldest.
 constexpr std::int32_t near_events = 16;
+/// Small ROBs share buffers. If each event that may be held kept one for itself, they would take a part of the memory.
+constexpr std::size_t shared_part = 4, shared_size_max = 64 << 10;
+/// So many slots ahead are fetched into the cache: they were last written by another thread.
+constexpr std::uint32_t slots_ahead = 4;
 
 std::size_t size_of(const event::RobData& rob) noexcept { return rob.bytes.size(); }
 std::size_t size_of(const RobPieces& rob) noexcept {
@@ -39,14 +44,23 @@ void copy(const RobPieces& rob, std::byte* to) noexcept {
 
 }  // namespace
 
+/// What a call has emptied, for the others to notice once.
+struct RobStore::Emptied {
+    explicit Emptied(RobMemory& of) : memory(of) {}
+    std::size_t robs = 0;
+    std::uint32_t events = 0;
+    RobMemory::Released memory;
+};
+
 RobStore::RobStore(const RobStoreOptions& options)
     : sources_(options.sources),
       events_max_(std::clamp<std::uint32_t>(options.events_max, 1, ring_max / ring_per_event)),
       lost_after_(options.lost_after),
-      bytes_max_(options.bytes_max.count()),
       ring_size_(std::bit_ceil(events_max_ * ring_per_event)),
-      pool_(options.bytes_max),
-      largest_(pool_.largest()),
+      memory_(std::make_unique<RobMemory>(
+          options.bytes_max,
+          std::min<std::size_t>(options.bytes_max.count() / shared_part / events_max_, shared_size_max))),
+      largest_(memory_->largest()),
       ring_(std::make_unique<Slot[]>(ring_size_)),
       masked_(std::make_unique<std::atomic<std::uint64_t>[]>(sources_.size())),
       newest_(std::make_unique<std::atomic<std::uint64_t>[]>(sources_.size())),
@@ -58,9 +72,21 @@ RobStore::RobStore(const RobStoreOptions& options)
     WEIR_ASSERT(std::ranges::adjacent_find(places_, {}, &std::pair<SourceId, std::uint32_t>::first) == places_.end());
 }
 
-RobStore::~RobStore() = default;
+RobStore::~RobStore() {
+    Emptied all(*memory_);
+    for (std::uint32_t i = 0; i < ring_size_; ++i)
+        if (ring_[i].use == SlotUse::held) empty(ring_[i], all);
+}
+
+RobStore::Held RobStore::held() const noexcept {
+    return {static_cast<double>(events_held()) / static_cast<double>(events_max_),
+            static_cast<double>(memory_->taken()) / static_cast<double>(memory_->bytes_max())};
+}
+
+Bytes RobStore::bytes_held() const { return memory_->in_use(); }
 
 std::size_t RobStore::place_of(SourceId source) const noexcept {
+    if (places_.size() == 1) return places_.front().first == source ? 0 : 1;
     const auto found = std::ranges::lower_bound(places_, source, {}, &std::pair<SourceId, std::uint32_t>::first);
     return found == places_.end() || found->first != source ? sources_.size() : found->second;
 }
@@ -75,7 +101,8 @@ bool RobStore::within_window(Level1Id event) const noexcept {
 }
 
 void RobStore::changed(Slot& slot, std::unique_lock<std::mutex>& lock) const {
-    slot.changes.fetch_add(1, std::memory_order_release);  // pairs with changes()
+    // Written under the lock only; pairs with changes().
+    slot.changes.store(slot.changes.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     const bool wake = slot.waiters > 0;
     lock.unlock();
     if (wake) slot.arrived.notify_all();
@@ -96,29 +123,39 @@ bool RobStore::take_slot(Slot& slot, Level1Id event, bool reserved) {
     slot.event = event;
     slot.use = SlotUse::held;
     slot.whole = false;
-    slot.robs.assign(sources_.size(), {});
+    slot.one = {};
+    if (sources_.size() > 1) {
+        if (!slot.many) slot.many = std::make_unique<KeptRob[]>(sources_.size());
+        std::fill_n(slot.many.get(), sources_.size(), KeptRob{});
+    }
     return true;
 }
 
 /// `left`: what of the memory is to stay free for others.
 MutableData RobStore::room_in(Slot& slot, std::size_t size, bool whole, std::size_t left) {
-    if (slot.memory.empty() || slot.memory.back().size() - slot.used < size) {
-        const auto taken = taken_.load(std::memory_order_relaxed) + left;
-        const auto room = taken >= bytes_max_ ? 0 : bytes_max_ - taken;
-        if (left > 0 && size > room) return {};
-        // Buffers are whole pages: the first ROB of an event takes memory for the others, which are often as large.
+    if (slot.room.size() < size) {
+        // The first ROB of an event takes memory for the others, which are often as large.
         const auto others = whole ? 1 : std::min<std::size_t>(sources_.size() - slot.here, 16);
         const auto wanted = std::min(size * std::max<std::size_t>(others, 1), std::max(size, largest_));
-        auto buffer = left > 0 && wanted > room ? std::nullopt : pool_.try_take(wanted);
-        if (!buffer && others > 1) buffer = pool_.try_take(size);
-        if (!buffer) return {};
-        taken_.fetch_add(buffer->capacity(), std::memory_order_relaxed);
-        slot.memory.push_back(std::move(*buffer));
-        slot.used = 0;
+        auto piece = memory_->try_take(wanted, left);
+        if (!piece && others > 1) piece = memory_->try_take(size, left);
+        if (!piece) return {};
+        slot.room = piece->data;
+        if (piece->shared != nullptr && slot.shared == nullptr) {
+            slot.shared = piece->shared;
+        } else {
+            if (!slot.more) slot.more = std::make_unique<std::vector<Slot::Memory>>();
+            slot.more->push_back({piece->shared, std::move(piece->own)});
+        }
     }
-    const auto room = slot.memory.back().data().subspan(slot.used, size);
-    slot.used += size;
+    const auto room = slot.room.first(size);
+    slot.room = slot.room.subspan(size);
     return room;
+}
+
+/// A slot whose event was cleared, and which the window has passed since.
+void RobStore::free_if_passed(Slot& slot) const noexcept {
+    if (slot.use == SlotUse::cleared && ahead(slot.event) < 0) slot.use = SlotUse::free;
 }
 
 /// An id so far beyond the window is a counter that jumped, unless its source counts on from there.
@@ -133,7 +170,7 @@ bool RobStore::jumped(std::size_t place, Level1Id event, std::int32_t distance) 
 /// What a source outside leaves of the memory: nothing for the oldest event, and least where others have begun it.
 std::size_t RobStore::left_for_others(const Slot& slot, std::int32_t distance) const noexcept {
     if (distance == 0) return 0;
-    return bytes_max_ / (slot.here > 0 || distance < near_events ? 8 : 4);
+    return memory_->bytes_max() / (slot.here > 0 || distance < near_events ? 8 : 4);
 }
 
 template <class Rob>
@@ -146,9 +183,11 @@ RobStore::Outcome RobStore::put_robs(Level1Id event, std::span<const Rob> robs, 
     }
     if (size > largest_) return refuse(RobReject::too_large, robs.size());
     auto& slot = slot_of(event);
+    __builtin_prefetch(&slot_of(Level1Id{number(event) + slots_ahead}), 1);
     std::unique_lock lock(slot.mutex);
     const auto distance = ahead(event);
     if (distance < 0) return refuse(RobReject::late, robs.size());
+    free_if_passed(slot);
     if constexpr (outside) {
         if (jumped(place_of(robs.front().source), event, distance)) return refuse(RobReject::too_far_ahead, 1);
     }
@@ -158,7 +197,7 @@ RobStore::Outcome RobStore::put_robs(Level1Id event, std::span<const Rob> robs, 
     const bool taken = slot.use == SlotUse::free;
     if (!taken) {
         for (const auto& rob : robs)
-            if (slot.whole || slot.robs[place_of(rob.source)].data != nullptr)
+            if (slot.whole || slot.rob(place_of(rob.source)).data != nullptr)
                 return refuse(RobReject::duplicate, robs.size());
     } else if (!take_slot(slot, event, outside && static_cast<std::uint32_t>(distance) < events_max_)) {
         return {PutResult::full};
@@ -177,14 +216,14 @@ RobStore::Outcome RobStore::put_robs(Level1Id event, std::span<const Rob> robs, 
     std::size_t here = 0;
     for (const auto& rob : robs) {
         const auto place = place_of(rob.source);
-        auto& kept = slot.robs[place];
+        auto& kept = slot.rob(place);
         const auto bytes = size_of(rob);
         if (kept.data != nullptr || bytes == 0) continue;  // named twice, or nothing
         copy(rob, room.data());
+        note_newest(place, event);
         kept = {room.data(), static_cast<std::uint32_t>(bytes), false};
         room = room.subspan(bytes);
         ++here;
-        note_newest(place, event);
     }
     slot.here += here;
     slot.whole = slot.whole || whole;
@@ -221,10 +260,12 @@ void RobStore::mark_lost(Level1Id event, SourceId source) {
     if (place == sources_.size()) return;
     auto& slot = slot_of(event);
     std::unique_lock lock(slot.mutex);
-    if (!within_window(event) || slot.use == SlotUse::cleared) return;
+    if (!within_window(event)) return;
+    free_if_passed(slot);
+    if (slot.use == SlotUse::cleared) return;
     const bool near = static_cast<std::uint32_t>(ahead(event)) < events_max_;  // these always find a place
     if (slot.use == SlotUse::held ? slot.event != event : !take_slot(slot, event, near)) return;
-    slot.robs[place].lost = true;
+    slot.rob(place).lost = true;
     changed(slot, lock);
 }
 
@@ -236,7 +277,7 @@ wire::RobState RobStore::state_of(const Slot& slot, Level1Id event, std::size_t 
     const bool mine = slot.use != SlotUse::free && slot.event == event;
     if (ahead(event) < 0 || (mine && slot.use == SlotUse::cleared)) return RobState::cleared;
     if (mine) {
-        const auto& rob = slot.robs[place];
+        const auto& rob = slot.rob(place);
         if (rob.data != nullptr) return RobState::here;
         if (rob.lost || slot.whole) return RobState::lost;
     }
@@ -260,12 +301,12 @@ RobStore::Answer RobStore::read(Level1Id event, std::span<const SourceId> robs, 
     const std::scoped_lock lock(slot.mutex);
     const auto add = [&](SourceId source, std::size_t place) {
         auto state = state_of(slot, event, place);
-        if (state == wire::RobState::here && slot.robs[place].size > data_max - data.size())
+        if (state == wire::RobState::here && slot.rob(place).size > data_max - data.size())
             state = wire::RobState::not_yet;
         parts.push_back({source, state, 0});
         if (state == wire::RobState::not_yet) ++answer.not_yet;
         if (state != wire::RobState::here) return;
-        const auto& rob = slot.robs[place];
+        const auto& rob = slot.rob(place);
         parts.back().size = rob.size;
         data.insert(data.end(), rob.data, rob.data + rob.size);
         ++answer.here;
@@ -308,70 +349,72 @@ bool RobStore::wait_until_ready(Level1Id event, std::span<const SourceId> robs, 
 
 // Clearing.
 
-/// What a call of clear() has emptied, for the others to notice once.
-struct RobStore::Emptied {
-    std::size_t robs = 0;
-    std::vector<memory::Buffer> memory;
-};
-
 void RobStore::empty(Slot& slot, Emptied& all) {
     all.robs += slot.here;
-    for (auto& buffer : slot.memory) all.memory.push_back(std::move(buffer));
-    slot.robs.clear();  // keeps its memory
-    slot.memory.clear();
-    slot.used = 0;
+    ++all.events;
+    if (slot.shared != nullptr) all.memory.add(*std::exchange(slot.shared, nullptr));
+    if (slot.more && !slot.more->empty()) {
+        for (auto& piece : *slot.more) {
+            if (piece.shared != nullptr) all.memory.add(*piece.shared);
+            if (piece.own) all.memory.add(std::move(piece.own));
+        }
+        slot.more->clear();
+    }
+    slot.room = {};
     slot.here = 0;
-    events_held_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void RobStore::emptied(Emptied& all) {
-    std::size_t bytes = 0;
-    for (const auto& buffer : all.memory) bytes += buffer.capacity();
-    taken_.fetch_sub(bytes, std::memory_order_relaxed);
-    pool_.release(all.memory);
+    all.memory.done();
+    if (all.events > 0 && events_held_.fetch_sub(all.events, std::memory_order_relaxed) == all.events) memory_->idle();
     if (all.robs > 0) ledger_.clear(all.robs);
     room_was_made();
 }
 
 void RobStore::clear(std::span<const Level1Id> events) {
-    bool oldest_cleared = false;
-    Emptied all;
-    all.memory.reserve(events.size());
-    for (const auto event : events) {
-        auto& slot = slot_of(event);
-        std::unique_lock lock(slot.mutex);
-        const auto distance = ahead(event);
-        if (distance < 0) continue;  // again
-        if (static_cast<std::uint32_t>(distance) >= ring_size_) {
-            clears_beyond_.fetch_add(1, std::memory_order_relaxed);
-            continue;
+    Emptied all(*memory_);
+    {
+        const std::scoped_lock window(window_mutex_);
+        const auto oldest = this->oldest();
+        auto next = oldest;  // that is not cleared, as far as is known here
+        for (std::size_t i = 0; i < events.size(); ++i) {
+            const auto event = events[i];
+            if (i + slots_ahead < events.size()) __builtin_prefetch(&slot_of(events[i + slots_ahead]), 1);
+            auto& slot = slot_of(event);
+            std::unique_lock lock(slot.mutex);
+            const auto distance = wire::level1_distance(event, oldest);
+            if (distance < 0) continue;  // again
+            if (static_cast<std::uint32_t>(distance) >= ring_size_) {
+                clears_beyond_.fetch_add(1, std::memory_order_relaxed);
+                continue;
+            }
+            free_if_passed(slot);
+            if (slot.use == SlotUse::cleared) continue;
+            WEIR_ASSERT(slot.use == SlotUse::free || slot.event == event);
+            if (slot.use == SlotUse::held) empty(slot, all);
+            slot.use = SlotUse::cleared;
+            slot.event = event;
+            changed(slot, lock);
+            if (event == next) next = Level1Id{number(next) + 1};
         }
-        if (slot.use != SlotUse::free && slot.event != event) continue;  // being emptied: the window just moved
-        if (slot.use == SlotUse::cleared) continue;
-        if (slot.use == SlotUse::held) empty(slot, all);
-        slot.use = SlotUse::cleared;
-        slot.event = event;
-        oldest_cleared = oldest_cleared || distance == 0;
-        changed(slot, lock);
+        if (next != oldest) advance(next);
     }
-    if (oldest_cleared) advance();
     emptied(all);
 }
 
-void RobStore::advance() {
-    const std::scoped_lock window(window_mutex_);
+/// The window begins at `from`, or behind what follows it and was cleared before. Under window_mutex_.
+void RobStore::advance(Level1Id from) {
     while (true) {
-        const auto event = oldest();
-        auto& slot = slot_of(event);
+        const auto& slot = slot_of(from);
         const std::scoped_lock lock(slot.mutex);
-        if (slot.use != SlotUse::cleared || slot.event != event) return;
-        oldest_.store(number(event) + 1, std::memory_order_release);
-        slot.use = SlotUse::free;
+        if (slot.use != SlotUse::cleared || slot.event != from) break;
+        from = Level1Id{number(from) + 1};
     }
+    oldest_.store(number(from), std::memory_order_release);
 }
 
 void RobStore::clear_older(Level1Id oldest) {
-    Emptied all;
+    Emptied all(*memory_);
     {
         const std::scoped_lock window(window_mutex_);
         const auto from = oldest_.load(std::memory_order_acquire);
@@ -388,8 +431,8 @@ void RobStore::clear_older(Level1Id oldest) {
             slot.use = SlotUse::free;
             changed(slot, lock);
         }
+        advance(oldest);
     }
-    advance();
     emptied(all);
 }
 
@@ -445,7 +488,7 @@ void RobStore::stop_waiting() {
 }
 
 void RobStore::reset(Level1Id first) {
-    Emptied all;
+    Emptied all(*memory_);
     std::int32_t cleared = -1;  // the newest, as ahead() counts
     for (std::uint32_t i = 0; i < ring_size_; ++i) {
         const std::scoped_lock lock(ring_[i].mutex);
@@ -471,7 +514,9 @@ std::uint64_t RobStore::count_robs() const {
     std::uint64_t robs = 0;
     for (std::uint32_t i = 0; i < ring_size_; ++i) {
         const std::scoped_lock lock(ring_[i].mutex);
-        for (const auto& rob : ring_[i].robs) robs += rob.data != nullptr ? 1 : 0;
+        if (ring_[i].use != SlotUse::held) continue;
+        for (std::size_t place = 0; place < sources_.size(); ++place)
+            if (ring_[i].rob(place).data != nullptr) ++robs;
     }
     return robs;
 }

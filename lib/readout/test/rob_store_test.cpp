@@ -85,6 +85,66 @@ TEST(RobStore, FullIsAnAnswerByEventsAndByBytesAndRoomComesWithClears) {
     EXPECT_EQ(rejected(store, RobReject::too_large), 1U);
 }
 
+TEST(RobStore, SmallFragmentsOfManyEventsShareMemory) {
+    RobStoreOptions options{.sources = {SourceId{0x10}}, .events_max = 64, .bytes_max = Bytes{4 << 20}};
+    RobStore store(options);
+    const std::string text(1000, 'x');
+    for (std::uint32_t id = 1; id <= 60; ++id) ASSERT_EQ(put(store, id, 0x10, text), PutResult::stored);
+    EXPECT_LT(store.bytes_held().count(), 60 * 1200 + (16 << 10));
+    for (std::uint32_t id = 1; id <= 59; ++id) clear(store, {id});
+    EXPECT_LE(store.bytes_held().count(), 16U << 10);  // the last keeps the buffer of its neighbours
+    EXPECT_EQ(ask(store, 60, {0x10}).data, text);
+    clear(store, {60});
+    EXPECT_EQ(store.bytes_held().count(), 0U);
+}
+
+TEST(RobStore, EventsThatStayCannotKeepSoMuchMemoryThatOthersFindNone) {
+    // Every 20th event stays, until as many are held as may be: of each a whole shared buffer stays.
+    RobStoreOptions options{.sources = {SourceId{0x10}}, .events_max = 64, .bytes_max = Bytes{1 << 20}};
+    RobStore store(options);
+    const std::string text(1000, 'x'), large(100'000, 'y');
+    std::uint32_t id = 0;
+    for (std::uint32_t held = 0; held < 12; ++held) {
+        for (int i = 0; i < 19; ++i) {
+            ASSERT_EQ(put(store, ++id, 0x10, text), PutResult::stored);
+            clear(store, {id});
+        }
+        ASSERT_EQ(put(store, ++id, 0x10, text), PutResult::stored);
+    }
+    EXPECT_LE(store.held().bytes, 0.25);
+    EXPECT_EQ(put(store, ++id, 0x10, large), PutResult::stored);
+}
+
+TEST(RobStore, ASlotIsUsedAgainOnceTheWindowHasPassedItsClearedEvent) {
+    RobStoreOptions options{.sources = {SourceId{0x10}}, .events_max = 2, .bytes_max = Bytes{1 << 20}};
+    RobStore store(options);
+    const auto ring = store.ring_size();
+    for (std::uint32_t id = 1; id <= 5 * ring; ++id) {
+        ASSERT_EQ(put(store, id, 0x10, "a"), PutResult::stored);
+        EXPECT_EQ(put(store, id + ring, 0x10, "b"), PutResult::full);
+        clear(store, {id});
+        ASSERT_EQ(number(store.oldest()), id + 1);
+        EXPECT_EQ(put(store, id, 0x10, "a"), PutResult::refused);  // late
+        EXPECT_EQ(state(store, id, 0x10), RobState::cleared);
+        EXPECT_EQ(state(store, id + ring, 0x10), RobState::not_yet);  // in the same slot
+    }
+    EXPECT_EQ(rejected(store, RobReject::late), 5ULL * ring);
+}
+
+TEST(RobStore, OneClearOfManyEventsInAnyOrderMovesTheWindowPastAllOfThem) {
+    RobStore store(sample_options());
+    for (std::uint32_t id = 1; id <= 40; ++id) ASSERT_EQ(put(store, id, 0x10, "a"), PutResult::stored);
+    clear(store, {3, 40, 7});
+    EXPECT_EQ(number(store.oldest()), 1U);
+    clear(store, {2, 1, 5, 6, 1, 2});
+    EXPECT_EQ(number(store.oldest()), 4U);
+    EXPECT_EQ(store.events_held(), 33U);
+    clear(store, {4, 8});
+    EXPECT_EQ(number(store.oldest()), 9U);
+    EXPECT_EQ(store.count_robs(), store.ledger().counts().in_hand);
+    EXPECT_EQ(store.ledger().counts().stored, 9U);
+}
+
 TEST(RobStore, OneEventThatStaysLongDoesNotHoldUpTheOthers) {
     auto options = sample_options();
     options.events_max = 4;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A board outside weir that can do nothing but send datagrams (docs/formats/input-udp.md), on a thread of its own: one
-// source, whole fragments, level-1 ids from 1 on, as fast as its socket takes them. Nothing holds it back.
+// source or more, whole fragments, level-1 ids from 1 on, as fast as its socket takes them. Nothing holds it back, but
+// for a limit that it is given.
 #pragma once
 
 #include <sys/socket.h>
@@ -9,6 +10,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "weir/base/ids.hpp"
@@ -18,12 +20,21 @@
 
 namespace weir::app {
 
+struct DatagramBoardOptions {
+    SourceId source{0x420000};  // the first
+    std::uint32_t sources = 1;  // that follow each other, one fragment of each in an event
+    std::uint32_t fragment_size = 1000;
+    /// How many fragments it may have sent by now: the busy of its trigger unit. Called by its thread. Null: any
+    /// number.
+    std::function<std::uint64_t()> sent_max{};
+};
+
 class DatagramBoard {
 public:
     static constexpr std::size_t header_size = 40;
 
     /// Sends over a connected socket that waits, until it is destroyed.
-    DatagramBoard(transport::Socket connection, SourceId source, std::uint32_t fragment_size);
+    DatagramBoard(transport::Socket connection, DatagramBoardOptions options);
 
     [[nodiscard]] std::uint64_t sent() const noexcept { return sent_.load(std::memory_order_relaxed); }
 
@@ -33,8 +44,10 @@ public:
 private:
     static constexpr std::size_t batch = 32;
     void run(const std::stop_token& stop);
+    void place(std::uint32_t in_batch, std::uint64_t fragment);
 
     const transport::Socket connection_;
+    const DatagramBoardOptions options_;
     std::vector<std::byte> payload_;
     std::array<std::array<std::byte, header_size>, batch> heads_{};
     std::array<std::array<iovec, 2>, batch> pieces_{};

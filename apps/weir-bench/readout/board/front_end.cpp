@@ -19,7 +19,7 @@
 namespace weir::app {
 namespace {
 
-constexpr std::size_t level1_offset = 8;  // in a record
+constexpr std::size_t source_offset = 4, level1_offset = 8;  // in a record
 
 }  // namespace
 
@@ -81,12 +81,18 @@ Result<> FrontEnd::send_hello() {
 }
 
 Result<> FrontEnd::send_block() {
-    auto id = static_cast<std::uint32_t>(sequence_ * fragments_);
-    for (std::size_t at = level1_offset; at < block_.size(); at += record_size_) store_little(block_, at, ++id);
+    const auto first = sequence_ * fragments_;
+    auto place = static_cast<std::uint32_t>(first % options_.sources);
+    auto id = static_cast<std::uint32_t>(first / options_.sources + 1);
+    for (std::size_t at = 0; at < block_.size(); at += record_size_) {
+        if (options_.sources > 1) store_little(block_, at + source_offset, number(options_.source) + place);
+        store_little(block_, at + level1_offset, id);
+        if (++place == options_.sources) place = 0, ++id;
+    }
     ++sequence_;
     head_.clear();
     encode(wire::EventMeta{.sequence = Sequence{sequence_},
-                           .oldest_held = Sequence{acknowledged() / static_cast<std::uint32_t>(fragments_) + 1},
+                           .oldest_held = Sequence{acknowledged_blocks_ + 1},
                            .payload_crc = checksum::crc32c(block_),
                            .tags = {}},
            block_.size(), head_);
@@ -144,7 +150,9 @@ Result<> FrontEnd::answer(const wire::FrameHeader& header, ConstData meta) {
     } else if (header.is(wire::MessageType::ack)) {
         const auto ack = WEIR_TRY(wire::decode_ack(meta));
         credit_ = ack.credit;
-        acknowledged_.store(static_cast<std::uint32_t>(number(ack.cumulative) * fragments_), std::memory_order_release);
+        acknowledged_blocks_ = number(ack.cumulative);
+        acknowledged_.store(static_cast<std::uint32_t>(acknowledged_blocks_ * fragments_ / options_.sources),
+                            std::memory_order_release);
     } else if (!header.is(wire::MessageType::alive)) {
         return fail(Errc::io, fmt::format("a front-end was answered with a message of type {}", header.type));
     }

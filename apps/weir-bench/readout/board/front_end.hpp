@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A board outside weir, on a thread of its own: sends blocks of fragments of one source as fast as its socket and its
-// credit allow (docs/formats/input-protocol.md). It makes as little as a board can: of a block that stays the same only
-// the level-1 ids change, and so its crc32c.
+// A board outside weir, on a thread of its own: sends blocks of fragments of one or more sources as fast as its socket
+// and its credit allow (docs/formats/input-protocol.md). It makes as little as a board can: of a block that stays the
+// same only sources and level-1 ids change, and so its crc32c.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,8 @@
 namespace weir::app {
 
 struct FrontEndOptions {
-    SourceId source{0x420000};
+    SourceId source{0x420000};  // the first
+    std::uint32_t sources = 1;  // that follow each other, one fragment of each in an event
     std::uint32_t fragment_size = 1000;
     bool asks = true;  // HELLO first, and no more than the credit; false: to a loop that only reads
 };
@@ -32,7 +33,7 @@ public:
     FrontEnd(transport::Socket connection, const FrontEndOptions& options);
     ~FrontEnd();
 
-    /// The newest level-1 id that is acknowledged.
+    /// The newest level-1 id of which all is acknowledged.
     [[nodiscard]] std::uint32_t acknowledged() const noexcept { return acknowledged_.load(std::memory_order_acquire); }
     /// Why it ended by itself.
     [[nodiscard]] std::optional<Error> failure() const;
@@ -53,7 +54,7 @@ private:
     const FrontEndOptions options_;
     std::vector<std::byte> block_, head_, in_;
     std::size_t record_size_ = 0, fragments_ = 0;  // of the block
-    std::uint64_t sequence_ = 0, sent_ = 0, credit_ = 0;
+    std::uint64_t sequence_ = 0, sent_ = 0, credit_ = 0, acknowledged_blocks_ = 0;
     std::atomic<std::uint32_t> acknowledged_{0};  // release, with acquire in acknowledged()
     mutable std::mutex mutex_;
     std::optional<Error> failure_;

@@ -30,14 +30,10 @@ using readout::FrontEndRuns;
 
 void set_fragment_size(std::uint32_t size) { ::setenv(bench_fragment_size, std::to_string(size).c_str(), 1); }
 
-Result<InputFigures> measure_plugin(const char* file, FrontEndRuns runs, std::uint32_t fragment_size,
-                                    std::chrono::milliseconds time) {
-    set_fragment_size(fragment_size);
-    std::error_code error;
-    const auto folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
-    readout::ReadoutStationOptions options{.feed = readout::FeedKind::front_end, .sources = {input_source}};
-    options.front_end.file = folder / file;
-    options.front_end.runs = runs;
+constexpr const char *in_thread = "plug-in", *in_process = "plug-in in a process", *in_python = "plug-in in Python";
+
+Result<InputFigures> measure_plugin(const char* plugin, std::uint32_t fragment_size, std::chrono::milliseconds time) {
+    auto options = plugin_readout(plugin, fragment_size, {input_source});
     options.store.events_max = 16'384;  // what comes between two looks of the clearer
     const auto readout = WEIR_TRY(MeasuredReadout::start(std::move(options)));
     auto& loop = readout->loop();
@@ -193,31 +189,42 @@ Result<InputFigures> measure_bare_python(std::uint32_t fragment_size, std::chron
     return figures;
 }
 
-constexpr const char* library = "weir-bench-front-end.so";
-
 Result<InputFigures> measure_thread(std::uint32_t fragment_size, std::chrono::milliseconds time) {
-    return measure_plugin(library, FrontEndRuns::thread, fragment_size, time);
+    return measure_plugin(in_thread, fragment_size, time);
 }
 Result<InputFigures> measure_process(std::uint32_t fragment_size, std::chrono::milliseconds time) {
-    return measure_plugin(library, FrontEndRuns::process, fragment_size, time);
+    return measure_plugin(in_process, fragment_size, time);
 }
 Result<InputFigures> measure_python(std::uint32_t fragment_size, std::chrono::milliseconds time) {
-    return measure_plugin("weir_bench_front_end.py", FrontEndRuns::process, fragment_size, time);
+    return measure_plugin(in_python, fragment_size, time);
 }
 
 }  // namespace
 
+readout::ReadoutStationOptions plugin_readout(std::string_view plugin, std::uint32_t fragment_size,
+                                              std::vector<SourceId> sources) {
+    set_fragment_size(fragment_size);
+    std::error_code error;
+    const auto folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+    readout::ReadoutStationOptions options{.feed = readout::FeedKind::front_end, .sources = std::move(sources)};
+    options.front_end.file = folder / (plugin == in_python ? "weir_bench_front_end.py" : "weir-bench-front-end.so");
+    options.front_end.runs = plugin == in_thread ? FrontEndRuns::thread : FrontEndRuns::process;
+    return options;
+}
+
+bool has_python() { return ::access(readout::FrontEndSpec{}.python.c_str(), X_OK) == 0; }
+
 std::vector<PluginInput> plugin_inputs() {
     std::vector<PluginInput> inputs{
-        {"plug-in", "bare loop of calls", "input_plugin_rate_to_bare_loop", measure_thread, measure_calls},
-        {"plug-in in a process", "bare loop of a socket", "input_plugin_process_rate_to_bare_loop", measure_process,
+        {in_thread, "bare loop of calls", "input_plugin_rate_to_bare_loop", measure_thread, measure_calls},
+        {in_process, "bare loop of a socket", "input_plugin_process_rate_to_bare_loop", measure_process,
          measure_socket}};
-    const auto python = readout::FrontEndSpec{}.python;
-    if (::access(python.c_str(), X_OK) == 0) {
-        inputs.push_back({"plug-in in Python", "bare loop of Python", "input_plugin_python_rate_to_bare_loop",
-                          measure_python, measure_bare_python});
+    if (has_python()) {
+        inputs.push_back({in_python, "bare loop of Python", "input_plugin_python_rate_to_bare_loop", measure_python,
+                          measure_bare_python});
     } else {
-        fmt::print(stderr, "input: {} is not there, so plug-ins in Python are NOT MEASURED\n", python.native());
+        fmt::print(stderr, "input: {} is not there, so plug-ins in Python are NOT MEASURED\n",
+                   readout::FrontEndSpec{}.python.native());
     }
     return inputs;
 }

@@ -5,12 +5,20 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "readout/measured/input_measure.hpp"
 #include "weir/base/result.hpp"
+#include "weir/readout/readout_station.hpp"
 
 namespace weir::app {
+
+/// A readout whose fragments come from the plug-in "plug-in", "plug-in in a process" or "plug-in in Python": of this
+/// size from now on, also in plug-ins that were made before.
+[[nodiscard]] readout::ReadoutStationOptions plugin_readout(std::string_view plugin, std::uint32_t fragment_size,
+                                                            std::vector<SourceId> sources);
+[[nodiscard]] bool has_python();
 
 struct PluginInput {
     using Measure = Result<InputFigures> (*)(std::uint32_t fragment_size, std::chrono::milliseconds time);

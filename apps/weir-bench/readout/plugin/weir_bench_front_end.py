@@ -4,12 +4,13 @@ import os
 
 
 def begin_run(run, sources):
-    global source, payload, event
-    source, payload, event = sources[0], b"\x5a" * int(os.environ["WEIR_BENCH_FRAGMENT_SIZE"]), 0
+    global ours, payload, event
+    ours, payload, event = list(sources), b"\x5a" * int(os.environ["WEIR_BENCH_FRAGMENT_SIZE"]), 0
 
 
 def poll(out):
     global event
     for _ in range(100):
         event += 1
-        out.send(source, payload, level1_id=event)
+        for source in ours:
+            out.send(source, payload, level1_id=event)

@@ -22,8 +22,8 @@ public:
     using Reader = wire::BlockReader<Record>;
     using Next = typename Reader::Next;
 
-    Sink(Take take, Bad bad, std::function<void()> on_waiting)
-        : take_(std::move(take)), bad_(std::move(bad)), on_waiting_(std::move(on_waiting)) {}
+    Sink(Take take, Bad bad, std::function<void()> on_waiting, const Clock& clock)
+        : take_(std::move(take)), bad_(std::move(bad)), on_waiting_(std::move(on_waiting)), clock_(clock) {}
 
     void use(Receiver* receiver) { receiver_ = receiver; }
 
@@ -158,6 +158,7 @@ private:
     void work(Session& session, Room room) {
         auto& block = *session.block;
         const bool waited = std::exchange(block.again, false);
+        const auto now = clock_.now();
         for (auto next = waited ? Next::record : block.reader.next(); next != Next::end; next = block.reader.next()) {
             if (next == Next::record) {
                 ++block.records;
@@ -165,7 +166,7 @@ private:
                     refuse(block, wire::RefuseReason::stopping);
                     continue;
                 }
-                const auto fate = take_(block.reader.record(), room == Room::last);
+                const auto fate = take_(block.reader.record(), now, room == Room::last);
                 if (fate.taken == RecordTaken::full) {
                     --block.records;
                     return wait(block, waited);
@@ -211,6 +212,7 @@ private:
     const Take take_;
     const Bad bad_;
     const std::function<void()> on_waiting_;
+    const Clock& clock_;
     Receiver* receiver_ = nullptr;
     mutable std::mutex mutex_;  // held for moments, also under that of a session
     std::condition_variable_any began_to_wait_;
@@ -221,14 +223,15 @@ private:
 };
 
 template <class Record>
-BlockReceiver<Record>::BlockReceiver(const BlockReceiverOptions& options, Take take, Bad bad)
-    : pool_(options.memory), sink_(std::make_unique<Sink>(std::move(take), std::move(bad), options.on_waiting)) {}
+BlockReceiver<Record>::BlockReceiver(const BlockReceiverOptions& options, Take take, Bad bad, const Clock& clock)
+    : pool_(options.memory),
+      sink_(std::make_unique<Sink>(std::move(take), std::move(bad), options.on_waiting, clock)) {}
 
 template <class Record>
 Result<std::unique_ptr<BlockReceiver<Record>>> BlockReceiver<Record>::open(BlockReceiverOptions options, Take take,
                                                                            Bad bad, Reporter report,
                                                                            const Clock& clock) {
-    std::unique_ptr<BlockReceiver> made(new BlockReceiver(options, std::move(take), std::move(bad)));
+    std::unique_ptr<BlockReceiver> made(new BlockReceiver(options, std::move(take), std::move(bad), clock));
     made->receiver_ = WEIR_TRY(Receiver::open(options.receiver, made->pool_, *made->sink_, std::move(report), clock));
     made->sink_->use(made->receiver_.get());
     made->receiver_->start();

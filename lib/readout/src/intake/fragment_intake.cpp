@@ -101,8 +101,9 @@ IntakeAnswer FragmentIntake::take_raw(const wire::InputFragment& fragment, const
                                       Account& account) {
     if (!fragment.level1_id) return refuse(&account, RobReject::no_level1_id);
     const Level1Id event{number(*fragment.level1_id) - static_cast<std::uint32_t>(rule.level1_offset)};
-    std::array<std::uint32_t, 2 + wire::input_status_words_max> status{};
     if (fragment.status_words.size() > wire::input_status_words_max) return refuse(&account, RobReject::malformed);
+    std::array<std::uint32_t, 2 + wire::input_status_words_max> status;  // set as far as it is used
+    status[0] = 0;
     status[1] = static_cast<std::uint32_t>(fragment.payload.size());
     std::ranges::copy(fragment.status_words, status.begin() + 2);
     event::RobShell shell;

@@ -29,7 +29,9 @@ Result<std::unique_ptr<FragmentServer>> FragmentServer::open(const FragmentInput
     options.memory = input.memory;
     server->blocks_ = WEIR_TRY(Blocks::open(
         std::move(options),
-        [raw = server.get()](const wire::InputFragment& fragment, bool last) { return raw->take(fragment, last); },
+        [raw = server.get()](const wire::InputFragment& fragment, SteadyTime now, bool last) {
+            return raw->take(fragment, now, last);
+        },
         [raw = server.get()](const char*) {
             raw->intake_->refuse(std::nullopt, RobReject::malformed, raw->clock_.now());
         },
@@ -38,9 +40,8 @@ Result<std::unique_ptr<FragmentServer>> FragmentServer::open(const FragmentInput
     return server;
 }
 
-delivery::RecordFate FragmentServer::take(const wire::InputFragment& fragment, bool last) {
+delivery::RecordFate FragmentServer::take(const wire::InputFragment& fragment, SteadyTime now, bool last) {
     using delivery::RecordTaken;
-    const auto now = clock_.now();
     const auto answer = intake_->take(fragment, now);
     switch (answer.result) {
         case IntakeResult::stored: return {RecordTaken::yes};

@@ -39,7 +39,7 @@ public:
 
 private:
     explicit FragmentServer(const Clock& clock) : clock_(clock) {}
-    [[nodiscard]] delivery::RecordFate take(const wire::InputFragment& fragment, bool last);
+    [[nodiscard]] delivery::RecordFate take(const wire::InputFragment& fragment, SteadyTime now, bool last);
     void go_on(const std::stop_token& stop);
 
     const Clock& clock_;

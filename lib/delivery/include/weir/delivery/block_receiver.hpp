@@ -53,8 +53,8 @@ class BlockReceiver {
 public:
     /// Takes a record, or answers "full", or refuses it. `last`: the run ends, and where there is no room it is
     /// refused. Called by receiver threads, resume() and end_run(), for several sessions at once, for one session in
-    /// the order sent. Must not wait.
-    using Take = std::function<RecordFate(const Record&, bool last)>;
+    /// the order sent. Must not wait. `now` is read once for all records of a block that are taken together.
+    using Take = std::function<RecordFate(const Record&, SteadyTime now, bool last)>;
     /// A record could not be read: for counts. Likewise.
     using Bad = std::function<void(const char* why)>;
 
@@ -80,7 +80,7 @@ public:
 private:
     class Sink;
 
-    BlockReceiver(const BlockReceiverOptions& options, Take take, Bad bad);
+    BlockReceiver(const BlockReceiverOptions& options, Take take, Bad bad, const Clock& clock);
 
     memory::BufferPool pool_;
     std::unique_ptr<Sink> sink_;

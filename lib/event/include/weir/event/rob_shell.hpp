@@ -21,9 +21,10 @@ struct RobShell {
     [[nodiscard]] ConstData head() const noexcept { return ConstData(head_bytes).first(head_size); }
     [[nodiscard]] ConstData tail() const noexcept { return ConstData(tail_bytes).first(tail_size); }
 
-    std::array<std::byte, head_max> head_bytes{};
+    // Only as far as the sizes say; to set them all to zero would take as long as the shell of a small fragment.
+    std::array<std::byte, head_max> head_bytes;
     std::size_t head_size = 0;
-    std::array<std::byte, tail_max> tail_bytes{};
+    std::array<std::byte, tail_max> tail_bytes;
     std::size_t tail_size = 0;
 };
 

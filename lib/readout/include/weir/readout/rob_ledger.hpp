@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where every ROB fragment of a readout went: received = stored (served and cleared) + rejected, by reason, + in hand.
-// The four are moved together, so they balance at every moment.
+// What is in hand follows from the others, so they balance at every moment.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
-#include <mutex>
 
 namespace weir::readout {
 
@@ -40,7 +40,7 @@ struct RobCounts {
     bool operator==(const RobCounts&) const = default;
 };
 
-/// Any thread.
+/// Any thread. A ROB that is cleared or rejected was received before, in an order that both threads know.
 class RobLedger {
 public:
     void arrive(std::uint64_t robs) noexcept;                        // and stay
@@ -50,8 +50,11 @@ public:
     [[nodiscard]] RobCounts counts() const noexcept;
 
 private:
-    mutable std::mutex mutex_;
-    RobCounts counts_;
+    // A reader takes what has ended first, by acquire with the release of those who count it, and what was received
+    // behind it: nothing ends that was not received. Threads that fill and that clear have a line each.
+    alignas(64) std::atomic<std::uint64_t> received_{0};
+    alignas(64) std::atomic<std::uint64_t> stored_{0};
+    std::array<std::atomic<std::uint64_t>, rob_reject_count> rejected_{};
 };
 
 }  // namespace weir::readout

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The buffers of one readout: ROBs by level-1 id and source, in a window of level-1 ids that moves on as events are
 // cleared. A ring of slots, one an event, each with a lock of its own: feeders, request handlers and clears meet only
-// where they mean the same event. Memory comes from a pool with a hard limit; "full" is an answer to the feeder.
+// where they mean the same event. Memory has a hard limit; "full" is an answer to the feeder.
 //
 //     older: cleared | oldest ... the window (ring_size ids) ... | beyond: not yet
 //
@@ -22,7 +22,6 @@
 #include "weir/base/data.hpp"
 #include "weir/base/ids.hpp"
 #include "weir/event/rob_data.hpp"
-#include "weir/memory/buffer_pool.hpp"
 #include "weir/readout/rob_ledger.hpp"
 #include "weir/service/source_masks.hpp"
 #include "weir/wire/dataflow.hpp"
@@ -49,6 +48,8 @@ enum class PutResult : std::uint8_t {
     full,     // wait for room (wait_for_room), or refuse it; nothing was counted
     refused,  // counted in the ledger with its reason
 };
+
+class RobMemory;
 
 class RobStore {
 public:
@@ -120,11 +121,9 @@ public:
     struct Held {
         double events = 0, bytes = 0;
     };
-    [[nodiscard]] Held held() const noexcept {
-        return {static_cast<double>(events_held()) / static_cast<double>(events_max_),
-                static_cast<double>(taken_.load(std::memory_order_relaxed)) / static_cast<double>(bytes_max_)};
-    }
-    [[nodiscard]] Bytes bytes_held() const { return pool_.stats().in_use; }
+    [[nodiscard]] Held held() const noexcept;
+    /// Of memory: whole buffers, which several small ROBs share.
+    [[nodiscard]] Bytes bytes_held() const;
     /// Counted afresh, slot by slot: the ledger must agree with it when nothing moves.
     [[nodiscard]] std::uint64_t count_robs() const;
     /// Clears of events so far ahead that nothing could be remembered of them; clear_older will catch up.
@@ -157,18 +156,17 @@ private:
     struct Emptied;
     void empty(Slot& slot, Emptied& all);
     void emptied(Emptied& all);
-    void advance();
+    void free_if_passed(Slot& slot) const noexcept;
+    void advance(Level1Id from);
     void room_was_made();
 
     const std::vector<SourceId> sources_;
     std::vector<std::pair<SourceId, std::uint32_t>> places_;  // sorted by source
     const std::uint32_t events_max_;
     const std::uint32_t lost_after_;
-    const std::size_t bytes_max_;
     std::uint32_t ring_size_;
-    mutable memory::BufferPool pool_;
-    const std::size_t largest_;          // of the pool
-    std::atomic<std::size_t> taken_{0};  // of the pool; relaxed: a limit that need not be exact
+    const std::unique_ptr<RobMemory> memory_;
+    const std::size_t largest_;  // piece of the memory
     std::unique_ptr<Slot[]> ring_;
     // Per source: the level-1 id from which it is masked + 2^32; 2^33: always; 0: not. Relaxed: an answer that misses a
     // change is "not yet", and comes again.
@@ -177,12 +175,15 @@ private:
     std::unique_ptr<std::atomic<std::uint64_t>[]> newest_;  // per source: level-1 id + 2^32; 0: none yet
     mutable RobLedger ledger_;
 
+    // Threads that fill write what begins here, those that clear what is behind it.
+    alignas(64) std::atomic<std::uint32_t> events_held_{0};
+
     // Written under window_mutex_, and before the slots that fall out of the window are emptied. A thread that fills a
     // slot reads it under the slot's lock: either it finds that its event is too old, or the slot is emptied after it.
-    std::atomic<std::uint32_t> oldest_;
+    // clear() empties before: its slots stay `cleared` then, with their event, until the window has passed them.
+    alignas(64) std::atomic<std::uint32_t> oldest_;
     std::atomic<bool> placed_;  // ids far beyond the window are refused; before, they wait
     std::mutex window_mutex_;
-    std::atomic<std::uint32_t> events_held_{0};
     std::atomic<std::uint64_t> clears_beyond_{0};
     std::atomic<bool> stopping_{false};
 

@@ -23,7 +23,7 @@ Result<std::unique_ptr<TriggerServer>> TriggerServer::open(const TriggerInput& i
     options.on_waiting = [raw] { raw->wake_(); };
     server->blocks_ = WEIR_TRY(Blocks::open(
         std::move(options),
-        [raw](const wire::InputTrigger& trigger, bool last) { return raw->triggers_.take(trigger, last); },
+        [raw](const wire::InputTrigger& trigger, SteadyTime, bool last) { return raw->triggers_.take(trigger, last); },
         [raw](const char*) { raw->triggers_.malformed(); }, report, clock));
     server->triggers_.use([raw] { return raw->blocks_->resume(); });
     report.information(fmt::format("triggers are taken at {}",
