@@ -255,18 +255,19 @@ void RobStore::note_newest(std::size_t place, Level1Id event) noexcept {
             return;
 }
 
-void RobStore::mark_lost(Level1Id event, SourceId source) {
+bool RobStore::mark_lost(Level1Id event, SourceId source) {
     const auto place = place_of(source);
-    if (place == sources_.size()) return;
+    if (place == sources_.size()) return true;
     auto& slot = slot_of(event);
     std::unique_lock lock(slot.mutex);
-    if (!within_window(event)) return;
+    if (!within_window(event)) return ahead(event) < 0;
     free_if_passed(slot);
-    if (slot.use == SlotUse::cleared) return;
+    if (slot.use == SlotUse::cleared) return true;
     const bool near = static_cast<std::uint32_t>(ahead(event)) < events_max_;  // these always find a place
-    if (slot.use == SlotUse::held ? slot.event != event : !take_slot(slot, event, near)) return;
+    if (slot.use == SlotUse::held ? slot.event != event : !take_slot(slot, event, near)) return false;
     slot.rob(place).lost = true;
     changed(slot, lock);
+    return true;
 }
 
 // Asking.

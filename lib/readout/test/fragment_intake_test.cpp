@@ -190,6 +190,28 @@ TEST_F(Intake, WhatNeverCameIsLostAlsoWhereNoFurtherEventCouldBeHeld) {
     EXPECT_EQ(send_raw(3, plain, "x").result, IntakeResult::stored) << "it came in the end";
 }
 
+TEST_F(Intake, WhatNeverCameOfEventsFarAheadIsMarkedAsSoonAsThereIsRoomForThem) {
+    for (std::uint32_t event = 1; event <= 64; ++event)
+        ASSERT_EQ(send_raw(event, plain, "x").result, IntakeResult::stored) << event;
+    ASSERT_EQ(send_raw(65, plain, "x").result, IntakeResult::full);
+    intake.never_came(plain, Level1Id{65}, Level1Id{65});
+    intake.never_came(plain, Level1Id{66}, Level1Id{1000});
+    EXPECT_TRUE(intake.mark_lost());
+    EXPECT_EQ(state(store, 65, number(plain)), wire::RobState::not_yet);
+    clear(store, {1, 2});
+    EXPECT_TRUE(intake.mark_lost());
+    EXPECT_EQ(state(store, 65, number(plain)), wire::RobState::lost);
+    EXPECT_EQ(state(store, 66, number(plain)), wire::RobState::lost);
+    EXPECT_EQ(state(store, 67, number(plain)), wire::RobState::not_yet);
+    for (std::uint32_t event = 3; event <= 1000; ++event) {
+        intake.mark_lost();
+        EXPECT_EQ(state(store, event, number(plain)), event <= 64 ? wire::RobState::here : wire::RobState::lost)
+            << event;
+        clear(store, {event});
+    }
+    EXPECT_FALSE(intake.mark_lost());
+}
+
 TEST_F(Intake, ASourceThatIsFarAheadLeavesMemoryForTheOldestEvents) {
     const std::string large(100'000, 'x');
     std::uint32_t event = 1;

@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::size_t datagrams_at_once = 64;
 constexpr std::chrono::seconds drops_interval{1};
+/// So soon what was lost is marked where there is room for its event now: a builder asks for it only then.
+constexpr std::chrono::milliseconds mark_interval{20};
 /// So many batches are taken before the thread looks whether it is to stop, and what has waited too long.
 constexpr int batches_at_once = 16;
 
@@ -162,7 +164,9 @@ std::optional<SteadyTime> DatagramServer::step(SteadyTime now) {
     }
     now_ = now;
     const auto due = assembler_->step(now);
-    return due ? std::min(*due, next_look_) : next_look_;
+    auto next = due ? std::min(*due, next_look_) : next_look_;
+    if (intake_->mark_lost()) next = std::min(next, now + mark_interval);
+    return next;
 }
 
 void DatagramServer::take(const transport::DatagramBatch& batch, SteadyTime now) {

@@ -66,9 +66,26 @@ event::SourceRule FragmentIntake::rule_of(SourceId source) const noexcept {
 }
 
 void FragmentIntake::never_came(SourceId source, Level1Id first, Level1Id last) {
-    const auto offset = static_cast<std::uint32_t>(rule_of(source).level1_offset);
-    const auto count = number(last) - number(first) + 1;  // counters wrap
-    for (std::uint32_t i = 0; i < count; ++i) store_.mark_lost(Level1Id{number(first) + i - offset}, source);
+    NeverCame lost{source, first, number(last) - number(first) + 1};  // counters wrap
+    mark_lost(lost);
+    if (lost.count == 0) return;
+    if (!unmarked_.empty() && unmarked_.back().source == source && unmarked_.back().end() == lost.first)
+        unmarked_.back().count += lost.count;
+    else if (unmarked_.size() < unmarked_max) unmarked_.push_back(lost);
+}
+
+void FragmentIntake::mark_lost(NeverCame& lost) {
+    const auto offset = static_cast<std::uint32_t>(rule_of(lost.source).level1_offset);
+    while (lost.count > 0 && store_.mark_lost(Level1Id{number(lost.first) - offset}, lost.source)) {
+        lost.first = Level1Id{number(lost.first) + 1};
+        --lost.count;
+    }
+}
+
+bool FragmentIntake::mark_lost() {
+    for (auto& lost : unmarked_) mark_lost(lost);
+    std::erase_if(unmarked_, [](const NeverCame& lost) { return lost.count == 0; });
+    return !unmarked_.empty();
 }
 
 IntakeAnswer FragmentIntake::take(const wire::InputFragment& fragment, SteadyTime now) {

@@ -72,8 +72,12 @@ public:
     [[nodiscard]] IntakeAnswer take_matched(wire::InputFragment fragment, Level1Id event);
     /// It was not taken, or never came whole; counted. `source`: as far as it is known.
     void refuse(std::optional<SourceId> source, RobReject reason, SteadyTime now);
-    /// Fragments from `first` to `last`, as their source counts, do not come any more: nobody waits for them.
+    /// Fragments from `first` to `last`, as their source counts, do not come any more: nobody waits for them. Those for
+    /// whose events there is no room yet are kept, and marked by a later mark_lost(). Both by the one thread of the
+    /// datagrams.
     void never_came(SourceId source, Level1Id first, Level1Id last);
+    /// True: some still wait for room.
+    bool mark_lost();
 
     /// Of each source of the store, in its order.
     [[nodiscard]] std::vector<SourceCounts> counts() const;
@@ -98,12 +102,21 @@ private:
                                std::size_t offset, bool marked);
     [[nodiscard]] IntakeAnswer put(Level1Id event, const wire::InputFragment& fragment,
                                    std::span<const ConstData> pieces, std::size_t bytes, Account& account);
+    struct NeverCame {
+        SourceId source{};
+        Level1Id first{};  // as the source counts
+        std::uint32_t count = 0;
+        [[nodiscard]] Level1Id end() const noexcept { return Level1Id{number(first) + count}; }
+    };
+    static constexpr std::size_t unmarked_max = 1024;  // more: their events wait until a builder gives up
+    void mark_lost(NeverCame& lost);
 
     RobStore& store_;
     const FragmentIntakeOptions options_;
     const std::function<void(const Level1Mismatch&)> mismatched_;
     std::unique_ptr<Account[]> accounts_;                     // in the order of the store's sources
     std::vector<std::pair<SourceId, std::uint32_t>> places_;  // sorted
+    std::vector<NeverCame> unmarked_;                         // of events for which there was no room
 };
 
 /// The reason as the input protocol names it.

@@ -65,8 +65,9 @@ public:
     [[nodiscard]] PutResult put(Level1Id event, const RobPieces& rob, RobReject& why);
     /// All that this readout will ever have of an event: sources that are not among them are lost.
     [[nodiscard]] PutResult put_event(Level1Id event, std::span<const event::RobData> robs);
-    /// It will never come. No effect on ROBs that are here, and on events outside the window.
-    void mark_lost(Level1Id event, SourceId source);
+    /// It will never come. No effect on ROBs that are here, and on events that were cleared. False: there is no room
+    /// for its event yet; again when older ones were cleared.
+    bool mark_lost(Level1Id event, SourceId source);
     /// Blocks until something was cleared since `seen` (of room_changes()), the deadline, or stop_waiting().
     void wait_for_room(std::uint64_t seen, SteadyTime deadline);
     [[nodiscard]] std::uint64_t room_changes() const noexcept { return room_changes_.load(std::memory_order_seq_cst); }
