@@ -45,14 +45,16 @@ static void read_out(uint64_t number, uint32_t data[1 + samples]) {
 }
 
 static void on_state(void* context, int state, const char* why) {
-    (void)context;
-    if (state != WEIR_CONNECTED) fprintf(stderr, "board: no connection: %s\n", why);
+    if (state != WEIR_CONNECTED) fprintf(stderr, "%s: no connection, tries again: %s\n", (const char*)context, why);
 }
 
+/* The first that was not taken; how many there are is said at the end. The library calls this from one thread. */
 static void on_ended(void* context, uint64_t first, uint64_t last, uint32_t fate) {
-    (void)context;
-    if (fate != WEIR_TAKEN)
-        fprintf(stderr, "board: %" PRIu64 " to %" PRIu64 ": %s\n", first, last, weir_fate_name(fate));
+    static int said = 0;
+    if (fate == WEIR_TAKEN || said) return;
+    said = 1;
+    fprintf(stderr, "%s: fragments %" PRIu64 " to %" PRIu64 " were not taken: %s\n", (const char*)context, first, last,
+            weir_fate_name(fate));
 }
 
 int main(int argc, char** argv) {
@@ -63,9 +65,12 @@ int main(int argc, char** argv) {
 
     char name[32], why[256];
     snprintf(name, sizeof(name), "board-%" PRIx32, source);
-    const weir_connection connection = {
-        .size = sizeof(connection), .host = argc == 4 ? argv[3] : "127.0.0.1:9100", .name = name, .on_state = on_state};
-    weir_input* to = weir_fragment_sender_create(&connection, on_ended, NULL, why, sizeof(why));
+    const weir_connection connection = {.size = sizeof(connection),
+                                        .host = argc == 4 ? argv[3] : "127.0.0.1:9100",
+                                        .name = name,
+                                        .on_state = on_state,
+                                        .on_state_context = name};
+    weir_input* to = weir_fragment_sender_create(&connection, on_ended, name, why, sizeof(why));
     if (to == NULL) return fprintf(stderr, "board: %s\n", why), 1;
     const int line = trigger_line();
     if (line < 0) return perror("board: trigger line"), 1;
@@ -91,7 +96,8 @@ int main(int argc, char** argv) {
     if (result == WEIR_CLIENT_FAILED) fprintf(stderr, "board: %s\n", weir_input_error(to));
     weir_input_stats stats = {.size = sizeof(stats)};
     weir_input_get_stats(to, &stats);
-    printf("board-%" PRIx32 ": %" PRIu64 " fragments taken\n", source, stats.taken);
+    printf("%s: %" PRIu64 " fragments taken\n", name, stats.taken);
+    if (stats.taken != stats.sent) fprintf(stderr, "%s: %" PRIu64 " were not\n", name, stats.sent - stats.taken);
     weir_input_destroy(to);
     return fclose(record) == 0 && result == WEIR_CLIENT_OK && stats.taken == stats.sent ? 0 : 1;
 }

@@ -17,6 +17,7 @@ def main():
     parser.add_argument("source", type=lambda text: int(text, 0), help="source id, 0x420000")
     given = parser.parse_args()
     record = Record(given.record)
+    print(f"board-{given.source:x}: waits for weir at {given.readout}", flush=True)
     with weir.FragmentSender(given.readout, f"board-{given.source:x}") as to:
         for number, time_ns in triggers():
             data = samples(given.source, number, 32)

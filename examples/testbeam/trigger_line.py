@@ -23,7 +23,7 @@ def connected(seconds=30):
             return socket.create_connection(LINE)
         except ConnectionRefusedError:
             if time.monotonic() > end:
-                raise
+                raise TimeoutError(f"no trigger unit at {LINE[0]}:{LINE[1]} for {seconds} s; start trigger_unit.py") from None
             time.sleep(0.1)
 
 

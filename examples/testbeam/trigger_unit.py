@@ -34,8 +34,10 @@ def main():
         for board in boards:
             board.settimeout(None)
     drawn, dead = random.Random(1), 0.0
-    # A small window: what has no answer is an event that weir has no room for yet, and soon the unit waits with it.
-    with weir.TriggerSender(given.supervisor, "trigger-unit", window_bytes=64 * 1024) as to:
+    # A small window, 256 triggers: what has no answer is an event that weir has no room for yet, and soon the unit waits with it. The
+    # boards are never further ahead of weir than this, and a board that cannot wait needs room for as many.
+    print(f"trigger unit: waits for weir at {given.supervisor}", flush=True)
+    with weir.TriggerSender(given.supervisor, "trigger-unit", window_bytes=8 * 1024) as to:
         print(f"trigger unit: run {to.run()}", flush=True)
         begun = next_at = time.monotonic()
         for number in range(1, given.triggers + 1):

@@ -7,6 +7,7 @@ Nobody answers it: what the network loses is lost, and weir names it.
 """
 import socket
 import struct
+import sys
 
 from trigger_line import Record, arguments, samples, triggers
 
@@ -29,4 +30,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except OSError as error:
+        sys.exit(f"udp board: {error}")

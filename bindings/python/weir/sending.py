@@ -113,7 +113,7 @@ class _Sending:
         if stats.rejected and not self._reported:
             reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(stats.rejected.items()))
             raise NotTaken(f"{stats.sent - stats.taken} of {stats.sent} {self._what} were not taken by {self._host}: {reasons}; "
-                           "on_ended=... is told of each", dict(stats.rejected))
+                           "weir's log says why (a sender with on_ended=... is called for each)", dict(stats.rejected))
 
     def __repr__(self) -> str:
         return f"<weir.{type(self).__name__} to {self._host}>"

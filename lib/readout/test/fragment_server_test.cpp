@@ -19,7 +19,15 @@ using weir::testing::eventually;
 
 class Server : public ::testing::Test {
 protected:
-    Server() : server(FragmentServer::open({}, store.largest(), {}, clock).value()) {
+    Server()
+        : server(FragmentServer::open(
+                     {}, store.largest(),
+                     [this](const Report& report) {
+                         const std::scoped_lock lock(mutex);
+                         reports.push_back(report.what + ": " + report.why);
+                     },
+                     clock)
+                     .value()) {
         server->start_run(RunNumber{9}, intake);
     }
     ~Server() override {
@@ -52,6 +60,8 @@ protected:
     RobStore store{sample_options()};
     FragmentIntake intake{store, {.run = RunNumber{9}}, {}};
     std::atomic<std::size_t> refused{0};
+    std::mutex mutex;
+    std::vector<std::string> reports;
     std::unique_ptr<FragmentServer> server;
 };
 
@@ -106,6 +116,17 @@ TEST_F(Server, AtTheEndOfARunFragmentsThatFoundNoRoomAreRefusedAndCounted) {
     ASSERT_TRUE(next->send({}, block(1, 1, SourceId{0x10})).has_value());
     EXPECT_TRUE(next->flush(10s).value());
     EXPECT_EQ(rejected(store, RobReject::duplicate), 1U);
+}
+
+TEST_F(Server, AFragmentOfAnUnknownSourceIsRefusedAndTheSourceIsNamed) {
+    const auto board = front_end("board-1");
+    ASSERT_TRUE(board->send({}, block(1, 3, SourceId{0x99})).has_value());
+    EXPECT_TRUE(eventually([&] { return refused == 3; }));
+    const std::scoped_lock lock(mutex);
+    ASSERT_EQ(reports.size(), 2U) << "the first, and the second";
+    EXPECT_EQ(reports[0],
+              "a fragment of source 0x000099 was refused: this readout has no such source (1 fragments of "
+              "such in this run)");
 }
 
 }  // namespace

@@ -57,6 +57,11 @@ class Testbeam(ProgramTest):
                     self.skipTest(f"NOT TESTED: docs/first-data.md, whose port {port} is taken here ({error}); root has a network of its own")
 
     def bash(self, text):
+        out, err, status = self.bash_anyhow(text)
+        self.assertEqual(status, 0, f"{text}\n{out}\n{err}")
+        return out
+
+    def bash_anyhow(self, text):
         """In a session of its own, that nothing is left when it fails."""
         running = subprocess.Popen([*self.inside, "bash", "-c", text], cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
@@ -65,16 +70,15 @@ class Testbeam(ProgramTest):
         finally:
             if running.poll() is None:
                 os.killpg(running.pid, 9)
-        self.assertEqual(running.returncode, 0, f"{text}\n{out}\n{err}")
-        return out
+        return out, err, running.returncode
 
     def test_the_page_leads_to_data_that_are_those_of_the_boards(self):
         page = blocks()
-        (_, shell, compile_board), (take,), (look,) = page["Build, once"], page["Take data"], page["Look at it"]
+        (_, shell, compile_board), (take, without_a_board), (look,) = page["Build, once"], page["Take data"], page["Look at it"]
         take = re.sub(r"(--events|--triggers) 20000\b", rf"\1 {TRIGGERS}", take).replace("--rate 2000", f"--rate {RATE}")
         self.assertTrue(take.endswith("\nwait\n"), take)
-        waits = take.removesuffix("wait\n") + 'for job in $(jobs -p); do wait "$job" || { echo "job $job: $?"; bad=1; }; done; exit ${bad:-0}\n'
-        taken = self.bash(f"set -e\n{shell}{compile_board}set +e\n{waits}")
+        wait_for_each = 'for job in $(jobs -p); do wait "$job" || { echo "job $job: $?"; bad=1; }; done; exit ${bad:-0}\n'
+        taken = self.bash(f"set -e\n{shell}{compile_board}set +e\n{take.removesuffix('wait' + chr(10))}{wait_for_each}")
         for board in ("board-420000", "board-420001", "board-430000"):
             self.assertIn(f"{board}: {TRIGGERS} fragments taken", taken)
         self.assertIn(f"udp board: {TRIGGERS} datagrams sent", taken)
@@ -92,6 +96,14 @@ class Testbeam(ProgramTest):
         events, equal = map(int, compared.groups())
         self.assertEqual((events, equal), (expected, 4 * expected), looked)
         self.assertRegex(looked, rf"physics_Main +{TRIGGERS // 4} events")
+        (read,) = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+        (self.folder / "read.py").write_text(read + "    print(len(payload))\n")
+        sizes = self.bash(f"set -e\n{shell}python read.py | sort | uniq -c")
+        self.assertEqual(sizes.split(), [str(expected), str(4 + 2 * 32)])
+        # Without one of the boards: the run ends as a bad one, by the name of the source.
+        out, err, status = self.bash_anyhow(f"{shell}{without_a_board.removesuffix('wait' + chr(10))}{wait_for_each}")
+        self.assertEqual((status, len(re.findall(r"^job \d+: 1$", out, re.MULTILINE)), out.count("job ")), (1, 1, 1), f"{out}\n{err}")
+        self.assertRegex(out, r"(?m)^0x430000 +ros-1 +200 +200 +0 ")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace weir::readout {
 namespace {
@@ -17,7 +18,7 @@ constexpr std::chrono::milliseconds look_interval{100};
 
 Result<std::unique_ptr<FragmentServer>> FragmentServer::open(const FragmentInput& input, std::size_t fragment_max,
                                                              Reporter report, const Clock& clock) {
-    std::unique_ptr<FragmentServer> server(new FragmentServer(clock));
+    std::unique_ptr<FragmentServer> server(new FragmentServer(report, clock));
     delivery::BlockReceiverOptions options;
     options.receiver.listen = input.listen;
     options.receiver.name = input.name;
@@ -45,7 +46,9 @@ delivery::RecordFate FragmentServer::take(const wire::InputFragment& fragment, S
     const auto answer = intake_->take(fragment, now);
     switch (answer.result) {
         case IntakeResult::stored: return {RecordTaken::yes};
-        case IntakeResult::refused: return {RecordTaken::refused, refuse_reason(answer.reason)};
+        case IntakeResult::refused:
+            if (answer.reason == RobReject::unknown_source) report_unknown(fragment.source);
+            return {RecordTaken::refused, refuse_reason(answer.reason)};
         case IntakeResult::full: break;
     }
     if (!last) return {RecordTaken::full};
@@ -53,8 +56,21 @@ delivery::RecordFate FragmentServer::take(const wire::InputFragment& fragment, S
     return {RecordTaken::refused, wire::RefuseReason::stopping};
 }
 
+/// One report for each doubling of their count: a flood of them costs nothing.
+void FragmentServer::report_unknown(SourceId source) {
+    const auto count = unknown_.fetch_add(1, std::memory_order_relaxed) + 1;
+    if (!std::has_single_bit(count)) return;
+    report_({.severity = Severity::warning,
+             .what = fmt::format("a fragment of source 0x{:06x} was refused", number(source)),
+             .where = address_,
+             .why = fmt::format("this readout has no such source ({} fragments of such in this run)", count),
+             .advice = "name it in the readout's sources, or send it to the readout that has it",
+             .key = "unknown source"});
+}
+
 void FragmentServer::start_run(RunNumber run, FragmentIntake& intake) {
     intake_ = &intake;
+    unknown_ = 0;
     waiting_ = NamedThread("input", [this](const std::stop_token& stop) { go_on(stop); });
     blocks_->start_run(run);
 }

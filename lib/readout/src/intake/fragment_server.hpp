@@ -38,11 +38,14 @@ public:
     [[nodiscard]] delivery::BlockReceiverStats stats() const { return blocks_->stats(); }
 
 private:
-    explicit FragmentServer(const Clock& clock) : clock_(clock) {}
+    FragmentServer(Reporter report, const Clock& clock) : report_(std::move(report)), clock_(clock) {}
+    void report_unknown(SourceId source);
     [[nodiscard]] delivery::RecordFate take(const wire::InputFragment& fragment, SteadyTime now, bool last);
     void go_on(const std::stop_token& stop);
 
+    const Reporter report_;
     const Clock& clock_;
+    std::atomic<std::uint64_t> unknown_{0};  // fragments of a source that this readout does not have, in this run
     std::string address_;
     FragmentIntake* intake_ = nullptr;  // of the run; written while no call of take() can be made
     std::unique_ptr<Blocks> blocks_;
