@@ -59,7 +59,7 @@ void print_built_rows(const std::vector<BenchRow>& rows) {
                 "{:>6}",
                 "from", "bytes", "fragments/s", "cores");
             for (const auto& [stage, short_name] : stages) fmt::print(" {:>8}", short_name);
-            fmt::print("  limited by\n");
+            fmt::print("  most CPU in\n");
         }
         fmt::print("{:<20} {:>10} {:>11.0f} {:>6.2f}", text(row, "input"),
                    fmt::format("{} x {:.0f}", real(row, "sources"), real(row, "fragment_size")), row.value.median,

@@ -101,6 +101,8 @@ std::optional<RobMemory::Piece> RobMemory::take_shared(std::size_t size, std::si
 
 std::optional<RobMemory::Piece> RobMemory::take_from(Open& open, std::size_t size, std::size_t left) {
     const auto room = in_lines(size);
+    // Not out of an open buffer either: whoever leaves nothing may have opened it.
+    if (left > 0 && taken_.load(std::memory_order_relaxed) + left > bytes_max_) return std::nullopt;
     if (open.shared != nullptr && open.shared->buffer.size() - open.shared->used < room) {
         if (open.shared->is_unused()) {
             open.shared->begin_again();

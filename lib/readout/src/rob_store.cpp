@@ -27,6 +27,12 @@ constexpr std::size_t shared_part = 4, shared_size_max = 64 << 10;
 /// So many slots ahead are fetched into the cache: they were last written by another thread.
 constexpr std::uint32_t slots_ahead = 4;
 
+/// An event takes memory for so many of its sources at once.
+constexpr std::size_t sources_a_piece = 16;
+constexpr std::size_t pieces_of(std::size_t sources) noexcept {
+    return std::max<std::size_t>((sources + sources_a_piece - 1) / sources_a_piece, 1);
+}
+
 std::size_t size_of(const event::RobData& rob) noexcept { return rob.bytes.size(); }
 std::size_t size_of(const RobPieces& rob) noexcept {
     std::size_t size = 0;
@@ -57,9 +63,10 @@ RobStore::RobStore(const RobStoreOptions& options)
       events_max_(std::clamp<std::uint32_t>(options.events_max, 1, ring_max / ring_per_event)),
       lost_after_(options.lost_after),
       ring_size_(std::bit_ceil(events_max_ * ring_per_event)),
-      memory_(std::make_unique<RobMemory>(
-          options.bytes_max,
-          std::min<std::size_t>(options.bytes_max.count() / shared_part / events_max_, shared_size_max))),
+      memory_(std::make_unique<RobMemory>(options.bytes_max,
+                                          std::min<std::size_t>(options.bytes_max.count() / shared_part / events_max_ /
+                                                                    pieces_of(options.sources.size()),
+                                                                shared_size_max))),
       largest_(memory_->largest()),
       ring_(std::make_unique<Slot[]>(ring_size_)),
       masked_(std::make_unique<std::atomic<std::uint64_t>[]>(sources_.size())),
@@ -135,7 +142,7 @@ bool RobStore::take_slot(Slot& slot, Level1Id event, bool reserved) {
 MutableData RobStore::room_in(Slot& slot, std::size_t size, bool whole, std::size_t left) {
     if (slot.room.size() < size) {
         // The first ROB of an event takes memory for the others, which are often as large.
-        const auto others = whole ? 1 : std::min<std::size_t>(sources_.size() - slot.here, 16);
+        const auto others = whole ? 1 : std::min<std::size_t>(sources_.size() - slot.here, sources_a_piece);
         const auto wanted = std::min(size * std::max<std::size_t>(others, 1), std::max(size, largest_));
         auto piece = memory_->try_take(wanted, left);
         if (!piece && others > 1) piece = memory_->try_take(size, left);
@@ -153,9 +160,10 @@ MutableData RobStore::room_in(Slot& slot, std::size_t size, bool whole, std::siz
     return room;
 }
 
-/// A slot whose event was cleared, and which the window has passed since.
-void RobStore::free_if_passed(Slot& slot) const noexcept {
-    if (slot.use == SlotUse::cleared && ahead(slot.event) < 0) slot.use = SlotUse::free;
+/// A slot whose event was cleared, and which the window has passed since. `oldest`: by which its caller has found its
+/// own event in the window; a later one could make that event's own slot free.
+void RobStore::free_if_passed(Slot& slot, Level1Id oldest) noexcept {
+    if (slot.use == SlotUse::cleared && wire::level1_distance(slot.event, oldest) < 0) slot.use = SlotUse::free;
 }
 
 /// An id so far beyond the window is a counter that jumped, unless its source counts on from there.
@@ -185,9 +193,10 @@ RobStore::Outcome RobStore::put_robs(Level1Id event, std::span<const Rob> robs, 
     auto& slot = slot_of(event);
     __builtin_prefetch(&slot_of(Level1Id{number(event) + slots_ahead}), 1);
     std::unique_lock lock(slot.mutex);
-    const auto distance = ahead(event);
+    const auto oldest = this->oldest();
+    const auto distance = wire::level1_distance(event, oldest);
     if (distance < 0) return refuse(RobReject::late, robs.size());
-    free_if_passed(slot);
+    free_if_passed(slot, oldest);
     if constexpr (outside) {
         if (jumped(place_of(robs.front().source), event, distance)) return refuse(RobReject::too_far_ahead, 1);
     }
@@ -260,10 +269,13 @@ bool RobStore::mark_lost(Level1Id event, SourceId source) {
     if (place == sources_.size()) return true;
     auto& slot = slot_of(event);
     std::unique_lock lock(slot.mutex);
-    if (!within_window(event)) return ahead(event) < 0;
-    free_if_passed(slot);
+    const auto oldest = this->oldest();
+    const auto distance = wire::level1_distance(event, oldest);
+    if (distance < 0) return true;
+    if (static_cast<std::uint32_t>(distance) >= ring_size_) return false;
+    free_if_passed(slot, oldest);
     if (slot.use == SlotUse::cleared) return true;
-    const bool near = static_cast<std::uint32_t>(ahead(event)) < events_max_;  // these always find a place
+    const bool near = static_cast<std::uint32_t>(distance) < events_max_;  // these always find a place
     if (slot.use == SlotUse::held ? slot.event != event : !take_slot(slot, event, near)) return false;
     slot.rob(place).lost = true;
     changed(slot, lock);
@@ -389,7 +401,7 @@ void RobStore::clear(std::span<const Level1Id> events) {
                 clears_beyond_.fetch_add(1, std::memory_order_relaxed);
                 continue;
             }
-            free_if_passed(slot);
+            free_if_passed(slot, oldest);
             if (slot.use == SlotUse::cleared) continue;
             WEIR_ASSERT(slot.use == SlotUse::free || slot.event == event);
             if (slot.use == SlotUse::held) empty(slot, all);

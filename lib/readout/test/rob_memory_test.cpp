@@ -117,6 +117,8 @@ TEST(RobMemory, WhatIsToBeLeftForOthersIsLeft) {
     auto piece = memory.try_take(1500, 0);
     ASSERT_TRUE(piece);
     pieces.push_back(std::move(*piece));
+    EXPECT_FALSE(memory.try_take(1500, 8 * page)) << "nor out of the buffer that this one has opened";
+    EXPECT_TRUE(memory.taken() > 8 * page);
     for (auto& one : pieces) release(memory, std::move(one));
 }
 

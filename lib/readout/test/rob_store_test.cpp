@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <random>
 #include <set>
@@ -396,6 +397,33 @@ TEST(RobStore, AMaskedSourceCountsAsLostFromItsEventOnUnlessItIsHere) {
     EXPECT_EQ(state(store, 5, id), RobState::not_yet);
     store.set_masks({{source, true, {}}, {SourceId{0x999}, true, {}}});
     EXPECT_EQ(state(store, 1, id), RobState::lost);
+}
+
+TEST(RobStore, AFragmentThatComesWhileItsEventIsClearedLeavesNothingBehind) {
+    RobStore store({.sources = {SourceId{0x10}, SourceId{0x11}}, .events_max = 64, .bytes_max = 4_MiB});
+    std::atomic<std::uint32_t> cleared{1};
+    std::atomic<bool> over{false};
+    std::jthread feeder([&] {
+        const ConstData piece = as_data("late");
+        RobReject why{};
+        while (!over)
+            static_cast<void>(store.put(Level1Id{cleared.load(std::memory_order_relaxed)},
+                                        RobPieces{SourceId{0x10}, std::span(&piece, 1)}, why));
+    });
+    std::jthread loser([&] {
+        while (!over) store.mark_lost(Level1Id{cleared.load(std::memory_order_relaxed)}, SourceId{0x11});
+    });
+    for (std::uint32_t event = 1; event <= 200'000; ++event) {
+        cleared.store(event, std::memory_order_relaxed);
+        clear(store, {event});
+    }
+    over = true;
+    feeder.join();
+    loser.join();
+    clear(store, {200'001});  // nothing, or one that came behind the last
+    EXPECT_EQ(store.events_held(), 0U);
+    EXPECT_EQ(store.count_robs(), 0U);
+    EXPECT_EQ(store.ledger().counts().in_hand, 0U);
 }
 
 }  // namespace

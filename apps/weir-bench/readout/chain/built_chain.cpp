@@ -103,7 +103,7 @@ Result<> BuiltChain::finish() {
     running_ = false;
     Result<> first;
     for (auto& part : parts_ | std::views::reverse) {  // what sends stops before what receives
-        auto done = part.station->stop(5s);
+        auto done = part.station->stop(60s);
         if (first && !done) first = done;
     }
     WEIR_TRY(first);

@@ -131,6 +131,7 @@ Result<RunNumber> RunControl::State::start(const RunRequest& request) {
     }
     watch_.begin_run();
     trigger_unit_ = TriggerUnit::not_seen;
+    trigger_unit_missed_.reset();
     changes_ = {run_, started_, {}, 0};
     changes_noted_ = false;
     begin_masks();

@@ -259,8 +259,11 @@ void RunControl::State::look_at_trigger_unit() {
         if (trigger_unit_ == TriggerUnit::gone)
             report(Severity::information, "a program that brings triggers is connected again");
         trigger_unit_ = TriggerUnit::connected;
-        trigger_unit_seen_ = now_;
-    } else if (trigger_unit_ == TriggerUnit::connected && now_ - trigger_unit_seen_ >= triggerless_max) {
+        trigger_unit_missed_.reset();
+        return;
+    }
+    if (!trigger_unit_missed_) trigger_unit_missed_ = now_;
+    if (trigger_unit_ == TriggerUnit::connected && now_ - *trigger_unit_missed_ >= triggerless_max) {
         trigger_unit_ = TriggerUnit::gone;
         report_({.severity = Severity::warning,
                  .what = fmt::format("no program that brings triggers is connected any more; {} triggers came",

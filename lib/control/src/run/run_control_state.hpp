@@ -134,7 +134,7 @@ private:
     std::optional<SteadyTime> dfm_gone_since_;  // in the drain
     enum class TriggerUnit { not_seen, connected, gone };
     TriggerUnit trigger_unit_ = TriggerUnit::not_seen;  // in this run
-    SteadyTime trigger_unit_seen_{};                    // connected
+    std::optional<SteadyTime> trigger_unit_missed_;     // since when it is not connected
     struct Progress {
         std::uint64_t in_hand = 0;
         SteadyTime since{};

@@ -253,7 +253,7 @@ std::size_t Supervisor::room_for_triggers() const noexcept {
     if (!wants_triggers() || !assigner_has_room() || held_by_readouts()) return 0;
     const auto in_hand = open_.size() + accepted_.size() + rejected_.size();
     const auto wanted = options_.events == 0 ? tickets_at_once : options_.events - counts_.made;
-    return std::min<std::uint64_t>({tickets_at_once, wanted, rooms_of_units(),
+    return std::min<std::uint64_t>({tickets_at_once, wanted, rooms_of_units(), room_beside_busy(),
                                     assigner_credit_ - assigner_sent_ - in_hand, options_.in_hand_max - in_hand});
 }
 

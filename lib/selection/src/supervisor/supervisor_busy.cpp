@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who keeps the supervisor from taking triggers, and for how long.
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "triggers/busy_account.hpp"
@@ -31,6 +32,18 @@ bool Supervisor::holds(const Readout& readout) const noexcept { return readout.b
 bool Supervisor::held_by_readouts() const noexcept {
     return triggers_->obeys_readouts() &&
            std::ranges::any_of(readouts_, [this](const auto& readout) { return holds(readout.second); });
+}
+
+/// While readouts are busy and not obeyed: no more at once than they bear.
+std::uint64_t Supervisor::room_beside_busy() const noexcept {
+    std::uint64_t room = std::numeric_limits<std::uint64_t>::max();
+    if (!triggers_->obeys_readouts()) return room;
+    for (const auto& [id, readout] : readouts_) {
+        if (!readout.busy) continue;
+        const auto bears = std::uint64_t{readout.hold_above} + 1;
+        room = std::min(room, bears - std::min(bears, in_hand()));
+    }
+    return room;
 }
 
 void Supervisor::account_busy(SteadyTime now) {

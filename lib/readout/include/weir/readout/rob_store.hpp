@@ -157,7 +157,7 @@ private:
     struct Emptied;
     void empty(Slot& slot, Emptied& all);
     void emptied(Emptied& all);
-    void free_if_passed(Slot& slot) const noexcept;
+    static void free_if_passed(Slot& slot, Level1Id oldest) noexcept;
     void advance(Level1Id from);
     void room_was_made();
 

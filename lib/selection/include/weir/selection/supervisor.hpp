@@ -180,6 +180,7 @@ private:
     [[nodiscard]] std::uint64_t in_hand() const noexcept;
     [[nodiscard]] bool holds(const Readout& readout) const noexcept;
     [[nodiscard]] bool held_by_readouts() const noexcept;
+    [[nodiscard]] std::uint64_t room_beside_busy() const noexcept;
     [[nodiscard]] bool nothing_to_send() const noexcept {
         return accepted_.empty() && rejected_.empty() && skipped_.empty();
     }
