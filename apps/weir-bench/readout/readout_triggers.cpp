@@ -78,7 +78,8 @@ selection::SupervisorStationOptions supervisor_options(const TriggerCase& what) 
     if (what.file != nullptr) {
         std::error_code error;
         const auto folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
-        options.plug_in = selection::TriggerPlugInSpec{.file = folder / what.file};
+        options.plug_in.emplace();
+        options.plug_in->file = folder / what.file;
         options.supervisor.triggers.file = options.plug_in->file;
     }
     return options;
