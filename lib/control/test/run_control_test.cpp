@@ -281,6 +281,19 @@ TEST_F(RunControlTest, ARunOfWhichMoreEventsAreIncompleteThanMayBeIsABadOneAndNa
     EXPECT_TRUE(std::ranges::any_of(alarms, [](const auto& a) { return a.name == "source 0x000001 loses fragments"; }));
 }
 
+TEST_F(RunControlTest, WhereWeirRefusedFragmentsTheAdviceSaysSoBeforeItBlamesTheBoard) {
+    start_run();
+    station("ros-1").report.status.sources = {{.source = SourceId{1}, .refused = 7}};
+    station("sfi-1").report.status.sources = {{.source = SourceId{1}, .expected = 82, .missing = 82}};
+    pass(1s);
+    const auto alarms = reports.alarms();
+    const auto found =
+        std::ranges::find(alarms, "source 0x000001 loses fragments", [](const auto& a) { return a.name; });
+    ASSERT_NE(found, alarms.end());
+    EXPECT_THAT(found->report.advice,
+                HasSubstr("7 of its fragments were refused: the counts of ros-1 say why (full: it needs"));
+}
+
 TEST_F(RunControlTest, AMaskIsSentToReadoutsAndBuildersFromAnEventThatNoneHasBegun) {
     start_run();
     station("sfi-1").report.status.counters["newest_level1_id"] = 40;

@@ -16,6 +16,15 @@ constexpr const char* rule = "rule mask_after";
 constexpr const char* file = "partition file";
 constexpr std::size_t changes_max = 10'000;  // kept of a run
 
+/// Where weir itself refused fragments, the board may be innocent.
+std::string advice_for(const RunSource& source) {
+    if (source.counts.refused == 0) return "look at its electronics, cable and program";
+    return fmt::format(
+        "{} of its fragments were refused: the counts of {} say why (full: it needs more events_max or "
+        "memory); else look at its electronics, cable and program",
+        source.counts.refused, source.readout.empty() ? "its readout" : source.readout);
+}
+
 }  // namespace
 
 void RunControl::State::note_change(RunChange change) {
@@ -138,7 +147,7 @@ void RunControl::State::report_source(const RunSource& source, const SourceFindi
     const bool silent = finding.kind == SourceFinding::Kind::silent;
     report_({.severity = Severity::error,
              .what = fmt::format("source {} {}: {}", who, silent ? "is silent" : "loses fragments", finding.what),
-             .advice = "look at its electronics, cable and program",
+             .advice = advice_for(source),
              .key = silent ? "silent sources" : "sources that lose fragments",
              .alarm = !own ? "more sources have fragments missing"
                            : fmt::format("source {} {}", id, silent ? "is silent" : "loses fragments")});
