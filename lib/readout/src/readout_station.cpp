@@ -5,16 +5,16 @@
 
 #include <algorithm>
 
-#include "busy_notice.hpp"
 #include "datagrams/datagram_server.hpp"
 #include "front_end/front_end_feed.hpp"
 #include "intake/fragment_intake.hpp"
 #include "intake/fragment_server.hpp"
 #include "matching/matched_intake.hpp"
 #include "matching/unmatched_output.hpp"
+#include "notices/busy_notice.hpp"
+#include "notices/seen_notice.hpp"
 #include "readout_node.hpp"
 #include "readout_status.hpp"
-#include "seen_notice.hpp"
 #include "weir/base/assert.hpp"
 
 namespace weir::readout {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "busy_notice.hpp"
+#include "notices/busy_notice.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "seen_notice.hpp"
+#include "notices/seen_notice.hpp"
 
 #include <gtest/gtest.h>
 
