@@ -11,14 +11,20 @@ class Authority:
         self._openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
                       f"/CN={name}", "-keyout", self.folder / f"{name}.key", "-out", self.certificate)
 
-    def options(self, who, days=2, ca=None):
-        """The options of a program that shows a certificate of this authority; it takes those of `ca` (else the same)."""
+    def files(self, who, days=2, unit=None):
+        """Certificate and key, signed by this authority. `unit`: the organizational unit of its subject."""
         key, request, made, extra = (self.folder / f"{self.name}-{who}.{end}" for end in ("key", "csr", "crt", "ext"))
         extra.write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\nbasicConstraints=CA:FALSE\n")
-        self._openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/CN={who}",
+        self._openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
+                      f"/CN={who}" + (f"/OU={unit}" if unit else ""),
                       "-keyout", key, "-out", request)
         self._openssl("x509", "-req", "-in", request, "-CA", self.certificate, "-CAkey", self.folder / f"{self.name}.key",
                       "-CAcreateserial", "-days", days, "-extfile", extra, "-out", made)
+        return made, key
+
+    def options(self, who, days=2, ca=None, unit=None):
+        """The options of a program that shows a certificate of this authority; it takes those of `ca` (else the same)."""
+        made, key = self.files(who, days, unit)
         return ["--tls-certificate", made, "--tls-key", key, "--tls-ca", (ca or self).certificate]
 
     @staticmethod

@@ -278,6 +278,8 @@ int run_run(RunOptions& options) {
     if (!partition) return fail_with(weir_run, partition.error());
     const auto settings = settings_with(options, record->text);
     if (!settings) return fail_with(weir_run, settings.error());
+    const auto access = read_access(record->text, options.partition.native());
+    if (!access) return fail_with(weir_run, access.error());
     const auto directory = RunDirectory::prepare(options.directory, record->text, *partition);
     if (!directory) return fail_with(weir_run, directory.error());
     auto numbers = control::RunNumbers::open(directory->path());
@@ -300,7 +302,13 @@ int run_run(RunOptions& options) {
     sinks.push_back(std::move(log_sink));
     service::Reports reports("run", clock, std::move(sinks));
     control::LocalLauncher launcher;
-    control::HttpLinks links;
+    std::optional<transport::TlsContext> tls;
+    if (*access) {
+        auto opened = transport::TlsContext::for_client((*access)->tls);
+        if (!opened) return fail_with(weir_run, opened.error());
+        tls = std::move(*opened);
+    }
+    control::HttpLinks links(tls);
     control::RunControl control(
         *partition, settings->options,
         [&](const control::StationEntry& station) { return launch_of(station, options, *directory); }, launcher, links,
@@ -308,10 +316,11 @@ int run_run(RunOptions& options) {
     ChangedFile changed(options, *directory, keeper, control, record->text);
     const auto collection = control::collect_partition(metrics, control);
     const auto server = service::HttpServer::start(
-        {.listen = options.listen},
+        {.listen = options.listen, .access = *access, .refused = service::report_refusals(reports.reporter(), "run")},
         control::run_routes({*partition, control, log, reports, metrics, [&changed] { return changed.apply(); }}));
     if (!server) return fail_with(weir_run, server.error());
-    const auto place = RunPlace::announce(directory->path(), server->address(), partition->name);
+    const auto place = RunPlace::announce(
+        directory->path(), server->address(), partition->name, *access ? (*access)->tls : transport::TlsFiles{});
     if (!place) return fail_with(weir_run, place.error());
     if (options.wait)
         complain(weir_run, fmt::format("run control is at {}; weir run start --dir {}", server->address(),

@@ -18,10 +18,15 @@ constexpr const char* file_name = "run-control.json";
 }  // namespace
 
 Result<RunPlace> RunPlace::announce(const std::filesystem::path& directory, const std::string& address,
-                                    const std::string& partition) {
-    const auto text = boost::json::serialize(boost::json::object{
-                          {"control", address}, {"pid", ::getpid()}, {"partition", json::safe(partition)}}) +
-                      "\n";
+                                    const std::string& partition, const transport::TlsFiles& tls) {
+    boost::json::object document{
+        {"control", address}, {"pid", ::getpid()}, {"partition", json::safe(partition)}};
+    if (tls.any()) {
+        for (const auto& [key, path] : {std::pair("tls_certificate", &tls.certificate), std::pair("tls_key", &tls.key),
+                                        std::pair("tls_ca", &tls.authority)})
+            document[key] = json::safe(std::filesystem::absolute(*path).native());
+    }
+    const auto text = boost::json::serialize(document) + "\n";
     auto path = directory / file_name;
     auto fresh = path;
     fresh += ".new";
@@ -39,7 +44,7 @@ RunPlace::~RunPlace() {
     if (!path_.empty()) std::filesystem::remove(path_, ignored);
 }
 
-Result<std::string> RunPlace::find(const std::filesystem::path& directory) {
+Result<RunPlace::Found> RunPlace::find(const std::filesystem::path& directory) {
     const auto path = directory / file_name;
     const auto text = read_text(path, 64_KiB);
     if (!text) {
@@ -50,9 +55,10 @@ Result<std::string> RunPlace::find(const std::filesystem::path& directory) {
     }
     const auto document = WEIR_TRY(json::parse(*text));
     json::Fields fields(document, path.native());
-    auto address = fields.text("control");
+    Found found{fields.text("control"),
+                {fields.text("tls_certificate", ""), fields.text("tls_key", ""), fields.text("tls_ca", "")}};
     WEIR_TRY(fields.result());
-    return address;
+    return found;
 }
 
 }  // namespace weir::app

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "weir/base/result.hpp"
+#include "weir/transport/tls.hpp"
 
 namespace weir::app {
 
@@ -13,13 +14,18 @@ class RunPlace {
 public:
     /// Writes the file; it goes when this goes.
     [[nodiscard]] static Result<RunPlace> announce(const std::filesystem::path& directory, const std::string& address,
-                                                   const std::string& partition);
+                                                   const std::string& partition,
+                                                   const transport::TlsFiles& tls);
     RunPlace(RunPlace&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
     RunPlace& operator=(RunPlace&&) = delete;
     ~RunPlace();
 
-    /// The address in it. Errc::refused: none runs there.
-    [[nodiscard]] static Result<std::string> find(const std::filesystem::path& directory);
+    struct Found {
+        std::string address;
+        transport::TlsFiles tls{};  // named: it wants a certificate; who may read these files commands with them
+    };
+    /// Errc::refused: none runs there.
+    [[nodiscard]] static Result<Found> find(const std::filesystem::path& directory);
 
 private:
     explicit RunPlace(std::filesystem::path path) : path_(std::move(path)) {}

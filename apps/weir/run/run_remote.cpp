@@ -10,6 +10,7 @@
 #include <boost/json/serialize.hpp>
 #include <fstream>
 #include <memory>
+#include <optional>
 
 #include "cli/output.hpp"
 #include "cli/process/signals.hpp"
@@ -35,6 +36,8 @@ struct RemoteOptions {
     std::chrono::seconds wait{120};
     bool follow = false;
     bool json = false;
+    std::string at;  // of run control, when it is not to be found by its directory
+    transport::TlsFiles tls{};
 };
 
 std::string user_name() {
@@ -106,8 +109,18 @@ int show_result(const RemoteOptions& options, const json::value& partition) {
     return good ? exit_good : exit_bad;
 }
 
+/// Where it is: as typed, else as its directory says, with the certificates that are named there.
+Result<service::ControlClient> client_of(const RemoteOptions& options) {
+    auto place = options.at.empty() ? RunPlace::find(options.directory) : RunPlace::Found{options.at};
+    if (!place) return std::unexpected(place.error());
+    const auto& files = options.tls.any() ? options.tls : place->tls;
+    std::optional<transport::TlsContext> tls;
+    if (files.any()) tls = WEIR_TRY(transport::TlsContext::for_client(files));
+    return service::ControlClient(place->address, answer_max, std::move(tls));
+}
+
 /// Run control took the command and is gone since, as it is when no further run is waited for.
-bool has_ended(const RemoteOptions& options) { return !RunPlace::find(options.directory); }
+bool has_ended(const RemoteOptions& options) { return options.at.empty() && !RunPlace::find(options.directory); }
 
 int report_end(const RemoteOptions& options) {
     if (options.json) {
@@ -147,9 +160,9 @@ int show_applied(const RemoteOptions& options, const json::value& answer) {
 }
 
 int run_remote(const RemoteOptions& options) {
-    const auto address = RunPlace::find(options.directory);
-    if (!address) return fail_missing(me(options), address.error().message());
-    const service::ControlClient client(*address, answer_max);
+    const auto found = client_of(options);
+    if (!found) return fail_missing(me(options), found.error().message());
+    const auto& client = *found;
     if (options.command == "status") {
         const auto partition = partition_of(client);
         if (!partition) return fail_with(me(options), partition.error());
@@ -228,12 +241,12 @@ std::vector<std::filesystem::path> log_files(const std::filesystem::path& direct
 }
 
 int run_log(const RemoteOptions& options) {
-    const auto address = RunPlace::find(options.directory);
-    if (!address) {
+    const auto found = client_of(options);
+    if (!found) {
         const auto files = log_files(options.directory);
-        return files.empty() ? fail_missing(me(options), address.error().message()) : print_log_files(options, files);
+        return files.empty() ? fail_missing(me(options), found.error().message()) : print_log_files(options, files);
     }
-    const service::ControlClient client(*address, answer_max);
+    const auto& client = *found;
     std::uint64_t after = 0;
     while (true) {
         const auto page = body_of(client.get(fmt::format("/log?after={}", after)));
@@ -293,6 +306,13 @@ void add_run_remote(CLI::App& run, Command& chosen) {
             add_value(command, "--person", options->person, "NAME", "who does it; else the user's name");
         }
         add_value(command, "--dir", options->directory, "D", "where weir run works");
+        add_value(command, "--at", options->at, "H:P", "its run control on another machine (weir run --listen)")
+            .group(more_options);
+        add_value(command, "--tls-certificate", options->tls.certificate, "F", "PEM; else run control's own, with --dir")
+            .group(more_options);
+        add_value(command, "--tls-key", options->tls.key, "F", "PEM: its key").group(more_options);
+        add_value(command, "--tls-ca", options->tls.authority, "F", "PEM: the authority of run control's certificate")
+            .group(more_options);
         if (options->command == "start") {
             add_value(command, "--comment", options->comment, "TEXT", "goes into the catalogue with the run");
             add_value(command, "--parameter", options->parameters, "NAME=VALUE",

@@ -100,18 +100,29 @@ std::string TlsContext::certificate_name() const {
     return names.empty() ? std::string() : names.front();
 }
 
+bool TlsContext::expect(SSL* ssl, const std::string& host) {
+    std::array<unsigned char, sizeof(in6_addr)> address{};
+    const bool literal = ::inet_pton(AF_INET, host.c_str(), address.data()) == 1 ||
+                         ::inet_pton(AF_INET6, host.c_str(), address.data()) == 1;
+    return literal ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host.c_str()) == 1
+                   : SSL_set1_host(ssl, host.c_str()) == 1 && set_server_name(ssl, host);
+}
+
 Result<> TlsContext::connect(Socket& socket, const std::string& host) const {
     SSL* ssl = SSL_new(context_.get());
     if (ssl == nullptr) return fail(Errc::io, "no memory for a TLS connection");
     SSL_set_connect_state(ssl);
-    std::array<unsigned char, sizeof(in6_addr)> address{};
-    const bool literal = ::inet_pton(AF_INET, host.c_str(), address.data()) == 1 ||
-                         ::inet_pton(AF_INET6, host.c_str(), address.data()) == 1;
-    const bool named = literal ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host.c_str()) == 1
-                               : SSL_set1_host(ssl, host.c_str()) == 1 && set_server_name(ssl, host);
+    const bool named = expect(ssl, host);
     socket.tls_ = TlsSession::open(ssl, socket.fd());
     if (!named || !socket.tls_) return fail(Errc::io, fmt::format("cannot begin TLS with \"{}\"", host));
     return {};
+}
+
+TlsPeer peer_of(const SSL* ssl) {
+    const auto* const certificate = SSL_get0_peer_certificate(ssl);
+    if (certificate == nullptr) return {};
+    const auto* const own = SSL_get_certificate(ssl);
+    return {names_of(certificate), units_of(certificate), own != nullptr && X509_cmp(own, certificate) == 0};
 }
 
 }  // namespace weir::transport

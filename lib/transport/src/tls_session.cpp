@@ -22,8 +22,24 @@ constexpr std::size_t encrypted_at_once = 256 * 1024;  // before it is sent
 constexpr std::size_t unsent_max =
     512 * 1024;  // beyond it, a peer that causes answers and does not read them is not read either
 
-/// OpenSSL's reason for a failure, in words for the person who set up the certificates.
-std::string reason_of(SSL* ssl, unsigned long error) {
+void add(std::vector<std::string>& texts, const ASN1_STRING* text) {
+    if (text == nullptr) return;
+    texts.emplace_back(reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)),
+                       static_cast<std::size_t>(std::max(ASN1_STRING_length(text), 0)));
+}
+
+/// Of a certificate's subject, by the kind of entry.
+std::vector<std::string> entries_of(const X509* certificate, int kind) {
+    std::vector<std::string> entries;
+    const auto* subject = X509_get_subject_name(certificate);
+    for (int at = -1; (at = X509_NAME_get_index_by_NID(subject, kind, at)) >= 0;)
+        add(entries, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)));
+    return entries;
+}
+
+}  // namespace
+
+std::string reason_of(const SSL* ssl, unsigned long error) {
     if (const auto verified = SSL_get_verify_result(ssl); verified != X509_V_OK)
         return fmt::format("its certificate is not taken: {}", X509_verify_cert_error_string(verified));
     switch (ERR_GET_REASON(error)) {
@@ -46,8 +62,6 @@ std::string reason_of(SSL* ssl, unsigned long error) {
     return text != nullptr ? text : "a failure that has no name";
 }
 
-}  // namespace
-
 void TlsSessionEnd::operator()(TlsSession* session) const noexcept { delete session; }
 
 std::unique_ptr<TlsSession, TlsSessionEnd> TlsSession::open(SSL* ssl, int fd) {
@@ -69,23 +83,19 @@ TlsSession::~TlsSession() { SSL_free(ssl_); }
 std::vector<std::string> TlsSession::peer_names() const { return names_of(SSL_get0_peer_certificate(ssl_)); }
 
 std::vector<std::string> names_of(const X509* certificate) {
-    std::vector<std::string> names;
-    const auto add = [&](const ASN1_STRING* text) {
-        if (text == nullptr) return;
-        names.emplace_back(reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)),
-                           static_cast<std::size_t>(std::max(ASN1_STRING_length(text), 0)));
-    };
-    if (certificate == nullptr) return names;
-    const auto* subject = X509_get_subject_name(certificate);
-    for (int at = -1; (at = X509_NAME_get_index_by_NID(subject, NID_commonName, at)) >= 0;)
-        add(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)));
+    if (certificate == nullptr) return {};
+    auto names = entries_of(certificate, NID_commonName);
     auto* others = static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));
     for (int i = 0; i < sk_GENERAL_NAME_num(others); ++i) {
         const auto* name = sk_GENERAL_NAME_value(others, i);
-        if (name->type == GEN_DNS) add(name->d.dNSName);
+        if (name->type == GEN_DNS) add(names, name->d.dNSName);
     }
     GENERAL_NAMES_free(others);
     return names;
+}
+
+std::vector<std::string> units_of(const X509* certificate) {
+    return entries_of(certificate, NID_organizationalUnitName);
 }
 
 std::size_t TlsSession::unsent() const noexcept { return BIO_ctrl_pending(encrypted_) - sent_; }

@@ -17,6 +17,8 @@ namespace weir::transport {
 
 /// The names that a certificate is made out to: common names first, then alternative names for hosts.
 [[nodiscard]] std::vector<std::string> names_of(const X509* certificate);
+/// Its organizational units.
+[[nodiscard]] std::vector<std::string> units_of(const X509* certificate);
 
 class TlsSession {
 public:

@@ -29,10 +29,11 @@ public:
     Authority(const Authority&) = delete;
     Authority& operator=(const Authority&) = delete;
 
-    /// A certificate for localhost, and the files that its owner needs. `seconds` below 0: it has expired.
-    TlsFiles files(const std::string& name, long seconds = 3600) const {
+    /// A certificate for localhost, and the files that its owner needs. `seconds` below 0: it has expired. `unit`: the
+    /// organizational unit of its subject; empty: none.
+    TlsFiles files(const std::string& name, long seconds = 3600, const std::string& unit = "") const {
         const Key key(EVP_EC_gen("P-256"), &EVP_PKEY_free);
-        const auto certificate = make(name, key.get(), seconds, false);
+        const auto certificate = make(name, key.get(), seconds, false, unit);
         const TlsFiles files{folder_ / (name + ".pem"), folder_ / (name + ".key"), folder_ / "ca.pem"};
         write(files.certificate, certificate.get(), nullptr);
         write(files.key, nullptr, key.get());
@@ -44,7 +45,8 @@ private:
     using Key = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
     using Certificate = std::unique_ptr<X509, decltype(&X509_free)>;
 
-    Certificate make(const std::string& name, EVP_PKEY* key, long seconds, bool authority) const {
+    Certificate make(const std::string& name, EVP_PKEY* key, long seconds, bool authority,
+                     const std::string& unit = "") const {
         Certificate made(X509_new(), &X509_free);
         static long serial = 1;
         X509_set_version(made.get(), X509_VERSION_3);
@@ -52,12 +54,13 @@ private:
         X509_gmtime_adj(X509_getm_notBefore(made.get()), -7200);
         X509_gmtime_adj(X509_getm_notAfter(made.get()), seconds);
         X509_set_pubkey(made.get(), key);
-        const auto entry = [](X509_NAME* to, const std::string& text) {
-            X509_NAME_add_entry_by_txt(to, "CN", MBSTRING_ASC, reinterpret_cast<const unsigned char*>(text.c_str()), -1,
+        const auto entry = [](X509_NAME* to, const char* kind, const std::string& text) {
+            X509_NAME_add_entry_by_txt(to, kind, MBSTRING_ASC, reinterpret_cast<const unsigned char*>(text.c_str()), -1,
                                        -1, 0);
         };
-        entry(X509_get_subject_name(made.get()), name);
-        entry(X509_get_issuer_name(made.get()), name_);
+        entry(X509_get_subject_name(made.get()), "CN", name);
+        if (!unit.empty()) entry(X509_get_subject_name(made.get()), "OU", unit);
+        entry(X509_get_issuer_name(made.get()), "CN", name_);
         const auto extend = [&](int nid, const char* value) {
             X509_EXTENSION* extension = X509V3_EXT_conf_nid(nullptr, nullptr, nid, value);
             X509_add_ext(made.get(), extension, -1);

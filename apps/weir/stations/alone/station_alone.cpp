@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "stations/frame/input_settings.hpp"
+
 namespace weir::app {
 
 void declare_alone(CLI::App& command, StationKind kind, AloneOptions& options) {
@@ -45,14 +47,19 @@ int run_in_partition(std::string_view command_name, StationKind kind, const Alon
 }
 
 Result<std::unique_ptr<service::StationFrame>> start_alone(service::Station& station, const std::string& name,
-                                                           StationKind kind, const std::string& control,
+                                                           StationKind kind, const AlonePort& port,
                                                            const service::StationServices& services) {
     using service::Transition;
+    std::optional<service::ControlAccess> access;
+    if (port.tls.any() && !port.listen.empty() && !WEIR_TRY(on_this_machine(port.listen)))
+        access = service::ControlAccess{.tls = port.tls};
     auto frame = WEIR_TRY(service::StationFrame::start(station,
                                                        {.name = name,
                                                         .kind = kind,
                                                         .id = wire::StationId{1},
-                                                        .control = control,
+                                                        .control = port.listen,
+                                                        .access = std::move(access),
+                                                        .plain = port.plain,
                                                         .read_only = true,
                                                         .deadlines = {{Transition::start, as_long_as_it_takes}},
                                                         .asker_reports = true},

@@ -41,10 +41,17 @@ void declare_alone(CLI::App& command, StationKind kind, AloneOptions& options);
 // For transitions that take as long as disks and servers take.
 inline constexpr std::chrono::milliseconds as_long_as_it_takes = std::chrono::hours(24);
 
-/// The station in a frame, up to a run that has begun. Only this process drives it: `control` answers questions.
+/// Where such a station answers questions, those of Prometheus among them.
+struct AlonePort {
+    std::string listen;            // empty: nowhere
+    transport::TlsFiles tls{};     // on addresses that other machines reach; askers show a certificate with a role
+    bool plain = false;            // true: also there without TLS
+};
+
+/// The station in a frame, up to a run that has begun. Only this process drives it.
 [[nodiscard]] Result<std::unique_ptr<service::StationFrame>> start_alone(service::Station& station,
                                                                          const std::string& name, StationKind kind,
-                                                                         const std::string& control,
+                                                                         const AlonePort& port,
                                                                          const service::StationServices& services);
 
 }  // namespace weir::app

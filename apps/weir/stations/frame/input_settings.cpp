@@ -30,6 +30,12 @@ Result<std::optional<InputPort>> InputSettings::port() const {
     return port;
 }
 
+Result<bool> on_this_machine(const std::string& listen) {
+    const auto parsed = WEIR_TRY(transport::parse_host_port(listen));
+    const auto addresses = WEIR_TRY(transport::resolve(parsed, true));
+    return std::ranges::all_of(addresses, &transport::Address::loopback);
+}
+
 Result<> check_plain(const transport::HostPort& listen, const char* how) {
     const auto addresses = WEIR_TRY(transport::resolve(listen, true));
     if (std::ranges::all_of(addresses, &transport::Address::loopback)) return {};

@@ -34,6 +34,9 @@ private:
     bool plain_ = false;
 };
 
+/// Only this machine reaches the address: "127.0.0.1:9100". Errc::usage: it is none.
+[[nodiscard]] Result<bool> on_this_machine(const std::string& listen);
+
 /// Plain TCP can be read and written by every machine between: only this machine may, unless that is wanted. `how`:
 /// what allows it.
 [[nodiscard]] Result<> check_plain(const transport::HostPort& listen, const char* how);

@@ -64,6 +64,15 @@ void PartitionSettings::declare(service::Settings& settings) {
         .at_most(Bytes{65'507});
     settings.add("network", "receive_buffer", network.receive_buffer, "of the kernel for each socket; it may give less")
         .at_least(Bytes{4096});
+    settings.add("security", "tls_certificate", security.tls_certificate,
+                 "PEM file; the control ports of run control and all stations use TLS, and want a certificate of tls_ca");
+    settings.add("security", "tls_key", security.tls_key, "PEM file: the key of tls_certificate");
+    settings.add("security", "tls_ca", security.tls_ca,
+                 "PEM file: the authority that signs the certificates of operators and readers");
+    settings.add("security", "operators", security.operators,
+                 "names of certificates that may command; beside those with the organizational unit weir-operator");
+    settings.add("security", "readers", security.readers,
+                 "names of certificates that may ask; beside those with the organizational unit weir-reader");
     settings.ignore_section("run");
     for (const auto kind : station_kinds) settings.ignore_section(fmt::format("{}.*", weir::name(kind)));
 }
@@ -73,7 +82,31 @@ Result<> PartitionSettings::check() const {
     std::ranges::sort(all);
     if (const auto twice = std::ranges::adjacent_find(all); twice != all.end())
         return fail(Errc::usage, fmt::format("sources in [data]: 0x{:x} stands there twice", number(*twice)));
+    const auto& files = security;
+    const auto given = !files.tls_certificate.empty() + !files.tls_key.empty() + !files.tls_ca.empty();
+    if (given != 0 && given != 3)
+        return fail(Errc::usage, "[security] needs tls_certificate, tls_key and tls_ca together, or none of them");
+    if (given == 0 && !(files.operators.empty() && files.readers.empty()))
+        return fail(Errc::usage,
+                    "operators and readers in [security] are known by their certificates; give tls_certificate, tls_key "
+                    "and tls_ca too");
     return {};
+}
+
+std::optional<service::ControlAccess> PartitionSettings::access() const {
+    if (security.tls_certificate.empty()) return std::nullopt;
+    return service::ControlAccess{{security.tls_certificate, security.tls_key, security.tls_ca},
+                                  security.operators,
+                                  security.readers};
+}
+
+Result<std::optional<service::ControlAccess>> read_access(std::string_view text, std::string_view file_name) {
+    PartitionSettings settings;
+    service::Settings table;
+    settings.declare(table);
+    WEIR_TRY(table.read_text(text, file_name));
+    WEIR_TRY(settings.check());
+    return settings.access();
 }
 
 event::Format PartitionSettings::format() const {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "weir/event/format.hpp"
 #include "weir/messaging/message_loop.hpp"
 #include "weir/service/configuration.hpp"
+#include "weir/service/control_access.hpp"
 #include "weir/wire/peer.hpp"
 
 namespace weir::app {
@@ -37,8 +39,12 @@ struct PartitionSettings {
         Bytes datagram_max{65'507};
         Bytes receive_buffer{16U << 20};
     } network;
+    struct Security {
+        std::string tls_certificate, tls_key, tls_ca;
+        std::vector<std::string> operators{}, readers{};
+    } security;
 
-    /// Declares [partition], [data], [network], and ignores [run] (unless the table has it) and the sections of all
+    /// Declares [partition], [data], [network], [security], and ignores [run] (unless the table has it) and the sections of all
     /// kinds of stations. The table refers to this object.
     void declare(service::Settings& settings);
 
@@ -49,7 +55,13 @@ struct PartitionSettings {
     [[nodiscard]] event::RodRules rules() const;
     [[nodiscard]] std::vector<SourceId> sources() const;  // empty: whatever the readouts serve
     [[nodiscard]] messaging::LinkKind link() const;
+    /// Of all control ports, of run control and the stations; none: plain, on addresses of this machine.
+    [[nodiscard]] std::optional<service::ControlAccess> access() const;
 };
+
+/// Section [security] of a partition file.
+[[nodiscard]] Result<std::optional<service::ControlAccess>> read_access(std::string_view text,
+                                                                        std::string_view file_name);
 
 /// "udp", "tcp": for a station's own key `link`, where empty means the partition's.
 [[nodiscard]] std::optional<messaging::LinkKind> parse_link(std::string_view text) noexcept;

@@ -52,6 +52,7 @@ service::StationFrameOptions frame_options(const StationPlace& place, const std:
     options.kind = place.kind;
     options.id = place.id;
     options.control = control;
+    options.access = place.partition.access();
     options.deadline = place.partition.deadline;
     options.deadlines[service::Transition::stop] = place.partition.stop_deadline;
     if (place.kind == StationKind::build || place.kind == StationKind::filter)  // they sample

@@ -139,7 +139,8 @@ int run_handoff(HandoffOptions& options) {
     StationProcess process("handoff");  // before any thread begins, those of XRootD's client too
     HandOffStation station(s, "handoff", wire::StationId{1}, process.services);
     const auto frame =
-        start_alone(station, "handoff", StationKind::handoff, once ? std::string() : s.metrics, process.services);
+        start_alone(station, "handoff", StationKind::handoff,
+                    {.listen = once ? std::string() : s.metrics, .tls = {}, .plain = s.plain}, process.services);
     if (!frame) return fail_with(weir_handoff, frame.error());
     process.report_latched(weir_handoff);
     if (const auto address = (*frame)->control_address(); !address.empty())
@@ -186,6 +187,7 @@ void add_handoff(CLI::App& parent, Command& chosen) {
     given.push_back(
         &add_value(command, "--delete-age", o.deletion.age, "TIME", "before it is deleted, since verified"));
     given.push_back(&add_value(command, "--metrics", s.metrics, "H:P", "address and port for Prometheus"));
+    given.push_back(&add_flag(command, "--plain", s.plain, "metrics also where other machines reach them"));
     auto& checksum = add_value(command, "--checksum", s.checksum, "NAME", "that is compared");
     auto& answer =
         add_value(command, "--answer", o.transfer.answer, "TIME", "longest wait for one answer of a destination");

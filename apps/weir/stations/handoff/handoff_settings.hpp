@@ -24,6 +24,7 @@ struct HandOffSettings {
     std::string read = "direct";
     bool sync = true;
     std::string metrics = "127.0.0.1:0";
+    bool plain = false;
     handoff::HandOffOptions options;
 
     /// Declares every key: in [handoff] of a hand-off that runs alone, or in its section of a partition. The table

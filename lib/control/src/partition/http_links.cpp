@@ -52,9 +52,10 @@ private:
 
 class HttpLink final : public StationLink {
 public:
-    HttpLink(const std::string& address, std::chrono::milliseconds report_deadline)
-        : client_(address, 16_MiB),
-          events_client_(address, 1_GiB),
+    HttpLink(const std::string& address, const std::optional<transport::TlsContext>& tls,
+             std::chrono::milliseconds report_deadline)
+        : client_(address, 16_MiB, tls),
+          events_client_(address, 1_GiB, tls),
           calls_("control-call", [this](const service::StationRequest& request) { return make(request); }),
           reports_("control-status",
                    [this, report_deadline](bool with_events) { return report_of(report_deadline, with_events); }) {}
@@ -88,7 +89,7 @@ private:
 }  // namespace
 
 std::unique_ptr<StationLink> HttpLinks::open(const std::string& address) {
-    return std::make_unique<HttpLink>(address, report_deadline_);
+    return std::make_unique<HttpLink>(address, tls_, report_deadline_);
 }
 
 }  // namespace weir::control

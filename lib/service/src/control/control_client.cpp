@@ -5,9 +5,12 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
+#include <boost/beast/ssl.hpp>
 #include <optional>
+#include <type_traits>
 
 #include "control/endpoint.hpp"
 #include "weir/base/report.hpp"
@@ -25,6 +28,76 @@ using Tcp = asio::ip::tcp;
 constexpr std::chrono::milliseconds deadline_unsaid{60'000};
 constexpr Bytes ids_memory_max = 4_GiB;  // a station has a limit of its own for them; ours may not be the lower one
 
+using TlsStream = beast::ssl_stream<beast::tcp_stream>;
+
+/// One request and its answer, over `Stream`; ends when io.run() does.
+template <class Stream>
+class Exchange {
+public:
+    Exchange(Stream stream, http::request<http::string_body> request, Bytes answer_max)
+        : stream_(std::move(stream)), request_(std::move(request)) {
+        parser_.body_limit(answer_max.count());
+    }
+
+    void begin(const Tcp::endpoint& endpoint, std::chrono::milliseconds deadline) {
+        auto& tcp = beast::get_lowest_layer(stream_);
+        tcp.expires_after(deadline);
+        tcp.async_connect(endpoint, [this](const beast::error_code& connected) {
+            if (connected) return void(ended = connected);
+            if constexpr (std::is_same_v<Stream, TlsStream>) {
+                stream_.async_handshake(TlsStream::client, [this](const beast::error_code& shaken) {
+                    if (shaken) return void(ended = shaken);
+                    send();
+                });
+            } else {
+                send();
+            }
+        });
+    }
+
+    /// Why it failed, in words.
+    [[nodiscard]] std::string reason() {
+        if constexpr (std::is_same_v<Stream, TlsStream>) {
+            if (ended.category() == asio::error::get_ssl_category())
+                return transport::reason_of(stream_.native_handle(), static_cast<unsigned long>(ended.value()));
+        }
+        return ended.message();
+    }
+    [[nodiscard]] ControlAnswer answer() { return {parser_.get().result_int(), std::move(parser_.get().body())}; }
+
+    beast::error_code ended = asio::error::would_block;
+
+private:
+    void send() {
+        http::async_write(stream_, request_, [this](const beast::error_code& written, std::size_t) {
+            // A server that refuses a large body answers before it was read: look for the answer in any case.
+            if (written == beast::error::timeout) return void(ended = written);
+            http::async_read(stream_, buffer_, parser_,
+                             [this](const beast::error_code& read, std::size_t) { ended = read; });
+        });
+    }
+
+    Stream stream_;
+    beast::flat_buffer buffer_;
+    http::request<http::string_body> request_;
+    http::response_parser<http::string_body> parser_;
+};
+
+template <class Stream>
+Result<ControlAnswer> exchange(asio::io_context& io, Exchange<Stream>& talk, const Tcp::endpoint& endpoint,
+                               const std::string& path, std::chrono::milliseconds deadline,
+                               const std::string& address) {
+    talk.begin(endpoint, deadline);
+    {
+        const ScopedWait wait(WaitCause::peer);
+        io.run();
+    }
+    if (talk.ended == beast::error::timeout)
+        return fail(Errc::limit, fmt::format("{} did not answer {} within {}", address, path, to_string(deadline)));
+    if (talk.ended) return fail(Errc::io, fmt::format("{} does not answer {}: {}", address, path, talk.reason()));
+    return talk.answer();
+}
+
 }  // namespace
 
 std::string ControlAnswer::error() const {
@@ -40,9 +113,6 @@ Result<ControlAnswer> ControlClient::ask(bool post, const std::string& path, con
                                          std::chrono::milliseconds deadline) const {
     const auto endpoint = WEIR_TRY(parse_endpoint(address_));
     try {
-        asio::io_context io{1};
-        beast::tcp_stream stream(io);
-        beast::flat_buffer buffer;
         http::request<http::string_body> request(post ? http::verb::post : http::verb::get, path, 11);
         request.set(http::field::host, address_);
         request.set(http::field::connection, "close");
@@ -51,28 +121,19 @@ Result<ControlAnswer> ControlClient::ask(bool post, const std::string& path, con
             request.body() = body;
         }
         request.prepare_payload();
-        http::response_parser<http::string_body> parser;
-        parser.body_limit(answer_max_.count());
-        beast::error_code ended = asio::error::would_block;
-        stream.expires_after(deadline);
-        stream.async_connect(endpoint, [&](const beast::error_code& connected) {
-            if (connected) return void(ended = connected);
-            http::async_write(stream, request, [&](const beast::error_code& written, std::size_t) {
-                // A server that refuses a large body answers before it was read: look for the answer in any case.
-                if (written == beast::error::timeout) return void(ended = written);
-                http::async_read(stream, buffer, parser,
-                                 [&](const beast::error_code& read, std::size_t) { ended = read; });
-            });
-        });
-        {
-            const ScopedWait wait(WaitCause::peer);
-            io.run();
+        asio::io_context io{1};
+        if (!tls_) {
+            Exchange<beast::tcp_stream> talk(beast::tcp_stream(io), std::move(request), answer_max_);
+            return exchange(io, talk, endpoint, path, deadline, address_);
         }
-        if (ended == beast::error::timeout)
-            return fail(Errc::limit,
-                        fmt::format("{} did not answer {} within {}", address_, path, to_string(deadline)));
-        if (ended) return fail(Errc::io, fmt::format("{} does not answer {}: {}", address_, path, ended.message()));
-        return ControlAnswer{parser.get().result_int(), std::move(parser.get().body())};
+        SSL_CTX_up_ref(tls_->native());
+        asio::ssl::context context(tls_->native());  // and takes it
+        TlsStream stream(io, context);
+        if (!endpoint.address().is_loopback() &&
+            !transport::TlsContext::expect(stream.native_handle(), endpoint.address().to_string()))
+            return fail(Errc::io, fmt::format("cannot begin TLS with {}", address_));
+        Exchange<TlsStream> talk(std::move(stream), std::move(request), answer_max_);
+        return exchange(io, talk, endpoint, path, deadline, address_);
     } catch (const std::system_error& error) {  // Asio's constructors, when there are no descriptors
         return fail_errno(error.code().value(), fmt::format("cannot ask {}", address_));
     }

@@ -37,7 +37,11 @@ Result<std::unique_ptr<StationFrame>> StationFrame::start(Station& station, cons
     auto frame = std::make_unique<Frame>(station, options, services);
     if (!options.control.empty()) {
         frame->server =
-            WEIR_TRY(HttpServer::start({.listen = options.control}, control_routes(frame->loop, services, options)));
+            WEIR_TRY(HttpServer::start({.listen = options.control,
+                                        .access = options.access,
+                                        .plain = options.plain && options.read_only,
+                                        .refused = report_refusals(services.reports.reporter(), options.control)},
+                                       control_routes(frame->loop, services, options)));
     }
     return std::unique_ptr<StationFrame>(new StationFrame(std::move(frame)));
 }

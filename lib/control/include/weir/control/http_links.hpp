@@ -4,20 +4,26 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
+#include <utility>
 
 #include "weir/control/station_link.hpp"
+#include "weir/transport/tls.hpp"
 
 namespace weir::control {
 
 class HttpLinks final : public StationLinks {
 public:
-    /// How long a report is waited for.
-    explicit HttpLinks(std::chrono::milliseconds report_deadline = std::chrono::seconds{2})
-        : report_deadline_(report_deadline) {}
+    /// `tls`: what run control shows to stations whose control ports want it. `report_deadline`: how long a report is
+    /// waited for.
+    explicit HttpLinks(std::optional<transport::TlsContext> tls = {},
+                       std::chrono::milliseconds report_deadline = std::chrono::seconds{2})
+        : tls_(std::move(tls)), report_deadline_(report_deadline) {}
 
     [[nodiscard]] std::unique_ptr<StationLink> open(const std::string& address) override;
 
 private:
+    const std::optional<transport::TlsContext> tls_;
     const std::chrono::milliseconds report_deadline_;
 };
 

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 
 #include "weir/base/bytes.hpp"
 #include "weir/base/result.hpp"
 #include "weir/service/control_messages.hpp"
+#include "weir/transport/tls.hpp"
 
 namespace weir::service {
 
@@ -21,11 +23,13 @@ struct ControlAnswer {
 };
 
 /// Sends requests to one address: "127.0.0.1:41234", "localhost:9100", "[::1]:9100". Any thread; calls wait up to their
-/// deadline.
+/// deadline. With `tls`, who answers must show a certificate of our authority, made out for the address; on an address of
+/// this machine for any name, since certificates are rarely made out for those.
 class ControlClient {
 public:
-    explicit ControlClient(std::string address, Bytes answer_max = Bytes{128U << 20})
-        : address_(std::move(address)), answer_max_(answer_max) {}
+    explicit ControlClient(std::string address, Bytes answer_max = Bytes{128U << 20},
+                           std::optional<transport::TlsContext> tls = {})
+        : address_(std::move(address)), answer_max_(answer_max), tls_(std::move(tls)) {}
 
     [[nodiscard]] const std::string& address() const noexcept { return address_; }
 
@@ -51,6 +55,7 @@ private:
                                             std::chrono::milliseconds deadline) const;
     std::string address_;
     Bytes answer_max_;
+    std::optional<transport::TlsContext> tls_;
 };
 
 }  // namespace weir::service

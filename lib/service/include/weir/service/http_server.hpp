@@ -9,18 +9,25 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "weir/base/bytes.hpp"
+#include "weir/base/report.hpp"
 #include "weir/base/result.hpp"
+#include "weir/service/control_access.hpp"
 #include "weir/service/metrics.hpp"
 
 namespace weir::service {
 
 struct HttpServerOptions {
     std::string listen = "127.0.0.1:0";  // address:port; port 0: the system chooses; "[::1]:9100" for IPv6
+    std::optional<ControlAccess> access{};  // mutual TLS; none: plain, and only on addresses of this machine,
+    bool plain = false;                     // unless that is wanted: any machine that reaches it may ask
+    /// Who was not let in, or may not do what it asked. On the server's thread; must not wait.
+    std::function<void(const std::string& address, const std::string& why)> refused{};
     std::uint32_t connections_max = 32;  // one more takes the place of the one that has waited longest for a request
     std::uint32_t connections_per_peer_max = 16;  // of one address, in the same way; each at least 1
     std::uint32_t header_size_max = 8192;
@@ -57,9 +64,14 @@ struct HttpRoute {
 /// GET /metrics. The metrics outlive the server.
 [[nodiscard]] HttpRoute metrics_route(const Metrics& metrics);
 
+/// For HttpServerOptions::refused: warnings of the control port at `where`.
+[[nodiscard]] std::function<void(const std::string&, const std::string&)> report_refusals(Reporter report,
+                                                                                         std::string where);
+
 class HttpServer {
 public:
-    /// Errc::usage: not an address; Errc::io: it cannot be listened to.
+    /// Errc::usage: not an address, or one that other machines reach without TLS, or certificates that do not fit;
+    /// Errc::io: it cannot be listened to.
     [[nodiscard]] static Result<HttpServer> start(const HttpServerOptions& options, std::vector<HttpRoute> routes);
 
     HttpServer(HttpServer&&) noexcept;

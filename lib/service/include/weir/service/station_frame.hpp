@@ -18,6 +18,7 @@
 #include <string>
 
 #include "weir/base/result.hpp"
+#include "weir/service/control_access.hpp"
 #include "weir/service/control_messages.hpp"
 #include "weir/service/monitoring_objects.hpp"
 #include "weir/service/state_machine.hpp"
@@ -37,6 +38,8 @@ struct StationFrameOptions {
     StationKind kind = StationKind::readout;
     wire::StationId id{};
     std::string control = "127.0.0.1:0";         // empty: no control port
+    std::optional<ControlAccess> access{};       // of the control port
+    bool plain = false;  // without access also where other machines reach it
     bool read_only = false;                      // the control port answers questions, and takes no requests
     std::chrono::milliseconds deadline{30'000};  // of a transition, where neither the request nor the next line has one
     std::map<Transition, std::chrono::milliseconds> deadlines{};

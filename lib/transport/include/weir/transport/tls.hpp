@@ -7,12 +7,14 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "weir/base/clock.hpp"
 #include "weir/base/result.hpp"
 #include "weir/transport/socket.hpp"
 
 struct ssl_ctx_st;  // OpenSSL's SSL_CTX
+struct ssl_st;      // and SSL
 
 namespace weir::transport {
 
@@ -37,6 +39,13 @@ public:
     [[nodiscard]] Result<> accept(Socket& socket) const;
     [[nodiscard]] Result<> connect(Socket& socket, const std::string& host) const;
 
+    // For a library with sockets of its own that speaks TLS through OpenSSL too.
+
+    /// Ours; SSL_CTX_up_ref() for who keeps it.
+    [[nodiscard]] ssl_ctx_st* native() const noexcept { return context_.get(); }
+    /// The other side's certificate must be made out for `host`, a name or an address. False: out of memory.
+    [[nodiscard]] static bool expect(ssl_st* ssl, const std::string& host);
+
     /// When our own certificate ends.
     [[nodiscard]] WallTime certificate_ends() const;
     /// The first name that it is made out to; empty when it has none.
@@ -47,5 +56,17 @@ private:
     [[nodiscard]] static Result<TlsContext> open(const TlsFiles& files, bool server);
     std::shared_ptr<ssl_ctx_st> context_;  // shared by copies
 };
+
+/// What the certificate of the other side says, after the handshake.
+struct TlsPeer {
+    std::vector<std::string> names{};  // common names first, then alternative names for hosts
+    std::vector<std::string> units{};  // organizational units of its subject (OU, RFC 4519)
+    bool ours = false;                 // it shows the very certificate that we show
+};
+[[nodiscard]] TlsPeer peer_of(const ssl_st* ssl);
+
+/// Why a handshake failed, for the person who set up the certificates: "its certificate is not taken: certificate has
+/// expired". `error`: of OpenSSL's queue.
+[[nodiscard]] std::string reason_of(const ssl_st* ssl, unsigned long error);
 
 }  // namespace weir::transport

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A partition whose control ports, run control's and the stations', are under mutual TLS: what each certificate may do, and
+what is answered without one."""
+import http.client
+import json
+import pathlib
+import re
+import socket
+import ssl
+
+import weir_program
+from recorder_certificates import Authority
+from run_test import Partition
+from weir_process import wait_until
+from weir_program import ProgramTest, run
+
+PARTITION = """
+[partition]
+name = "secured"
+[security]
+tls_certificate = "{certificate}"
+tls_key = "{key}"
+tls_ca = "{ca}"
+readers = ["by-name"]
+[readout.ros-1]
+source = "generator"
+robs = 2
+first_source = "0x420000"
+rob_size = "1kB"
+[supervise.l2sv]
+events = 0
+rate = 2000
+[assign.dfm]
+[build.sfi-1]
+[record.rec-1]
+"""
+
+
+class Secured(Partition):
+    """weir run, asked with the partition's own certificate."""
+
+    def __init__(self, folder, file, context, *arguments):
+        self.context = context
+        super().__init__(folder, file, *arguments, source=None)
+
+    def get(self, path="/partition"):
+        place = wait_until(lambda: self._place() or not self.running(), f"run-control.json; {self.err}")
+        assert isinstance(place, str), f"weir run has ended: {self.err}"
+        return json.loads(ask(place, self.context, path)[1])
+
+
+def ask(address, context, path, body=None):
+    host, port = address.rsplit(":", 1)
+    connection = http.client.HTTPSConnection("127.0.0.1" if host == "0.0.0.0" else host, int(port), timeout=60, context=context)
+    try:
+        connection.request("POST" if body is not None else "GET", path, body, {"Content-Type": "application/json"} if body is not None else {})
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+    finally:
+        connection.close()
+
+
+def context_of(authority, files=None):
+    context = ssl.create_default_context(cafile=authority.certificate)
+    if files:
+        context.load_cert_chain(*files)
+    return context
+
+
+def listening(pid):
+    """(address, port) of each TCP port that a process listens at."""
+    inodes = set()
+    for descriptor in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            found = re.fullmatch(r"socket:\[(\d+)\]", str(descriptor.readlink()))
+        except OSError:
+            continue
+        if found:
+            inodes.add(found.group(1))
+    ports = []
+    for table in ("tcp", "tcp6"):
+        for line in pathlib.Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and fields[9] in inodes:
+                address, port = fields[1].split(":")
+                ports.append((address, int(port, 16)))
+    return ports
+
+
+class SecurityTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.ours, self.theirs = Authority(self.folder, "ours"), Authority(self.folder, "theirs")
+        certificate, key = self.ours.files("partition")
+        self.file = self.folder / "p.toml"
+        self.file.write_text(PARTITION.format(certificate=certificate, key=key, ca=self.ours.certificate))
+        self.own = context_of(self.ours, (certificate, key))
+
+    def partition(self, *arguments):
+        return Secured(self.folder, self.file, self.own, *arguments)
+
+    def test_each_role_may_what_it_may_and_the_run_is_a_run_like_any_other(self):
+        with self.partition("--wait", "--listen", "0.0.0.0:0") as partition:
+            partition.get()
+            at = partition._place()
+            port = at.rsplit(":", 1)[1]
+            as_who = lambda who, unit=None, **more: ["--at", f"127.0.0.1:{port}", *self.ours.options(who, unit=unit, **more)]
+            alice, bob = as_who("alice", "weir-operator"), as_who("bob", "weir-reader")
+            self.assertEnds(run("run", "start", *alice), 0)
+            partition.until_built(100)
+            self.assertIn("running", self.assertEnds(run("run", "status", *bob), 0).out)
+            for who, options in (("bob", bob), ("by-name", as_who("by-name"))):
+                ended = self.assertEnds(run("run", "stop", *options), 1)
+                self.assertRegex(ended.err, rf"certificate of {who} gives the role reader, and a command needs the role operator")
+            for what, options, prints in (
+                    ("without a role", as_who("nobody", "accounting"), "nobody gives no role here"),
+                    ("expired", as_who("late", "weir-operator", days=-1), "does not take our certificate.*expired"),
+                    ("of another authority", ["--at", f"127.0.0.1:{port}", *self.theirs.options("eve", ca=self.ours, unit="weir-operator")],
+                     "does not take our certificate"),
+                    ("without TLS", ["--at", f"127.0.0.1:{port}"], "does not answer")):
+                with self.subTest(what):
+                    ended = self.assertEnds(run("run", "stop", *options), 1)
+                    self.assertRegex(ended.err, prints)
+                    self.assertEqual(len(ended.err.splitlines()), 1, ended.err)
+            wait_until(lambda: "certificate has expired" in partition.err and "nobody gives no role" in partition.err,
+                       "run control names who was refused, and why", poll=0.05)
+            # Who may read run control's own key, on its machine, needs no other certificate.
+            stopped = self.assertEnds(run("run", "stop", "--dir", partition.directory, "--json"), 0).json
+            self.assertEqual(stopped["problems"], [])
+            self.assertGreaterEqual(stopped["events"]["built"], 100)
+        self.assertEnds(run("verify", partition.directory), 0)
+
+    def test_no_control_port_answers_without_a_certificate(self):
+        with self.partition("--wait", "--listen", "0.0.0.0:0") as partition:
+            view = wait_until(lambda: (lambda now: all(s["pid"] and s["control"] for s in now["stations"]) and now)(partition.get()),
+                              "all stations are there", poll=0.05)
+            control = {int(s["control"].rsplit(":", 1)[1]) for s in view["stations"]} | {int(partition._place().rsplit(":", 1)[1])}
+            asked = set()
+            bare = context_of(self.ours)
+            for pid in [partition.pid, *(s["pid"] for s in view["stations"])]:
+                for address, port in listening(pid):
+                    if port not in control and address == "0100007F":
+                        continue  # of data, within this machine
+                    asked.add(port)
+                    with self.subTest(pid=pid, port=port):
+                        with socket.create_connection(("127.0.0.1", port), timeout=60) as plain:
+                            plain.sendall(b"GET /status HTTP/1.0\r\n\r\n")
+                            self.assertNotIn(b"HTTP/", plain.recv(4096))
+                        with self.assertRaises((ssl.SSLError, ConnectionError, http.client.RemoteDisconnected)):
+                            ask(f"127.0.0.1:{port}", bare, "/status")
+                        self.assertIn(ask(f"127.0.0.1:{port}", self.own, "/metrics")[0], (200, 404))
+            self.assertEqual(asked, control, "each control port was asked, and nothing else is reached by other machines")
+
+    def test_what_other_machines_reach_is_not_served_without_certificates(self):
+        self.file.write_text(re.sub(r"\[security\](\n.+)+?\n\[readout", "[readout", self.file.read_text()))
+        ended = self.assertEnds(run("run", self.file, "--dir", self.folder / "D", "--listen", "0.0.0.0:0"), 2)
+        self.assertIn("a control port there needs TLS", ended.err)
+        ended = self.assertEnds(run("record", "--dir", self.folder / "R", "--create", "--metrics", "0.0.0.0:0"), 2)
+        self.assertIn("a control port there needs TLS", ended.err)
+
+    def test_a_section_that_is_not_whole_is_refused_with_what_is_missing(self):
+        whole = self.file.read_text()
+        for line, prints in (("tls_key", "tls_certificate, tls_key and tls_ca together"), ("tls_ca", "together")):
+            self.file.write_text(re.sub(rf"^{line} = .*\n", "", whole, flags=re.MULTILINE))
+            ended = self.assertEnds(run("config", "check", self.file), 2)
+            self.assertIn(prints, ended.err)
+
+
+if __name__ == "__main__":
+    weir_program.main()
