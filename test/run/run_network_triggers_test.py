@@ -172,6 +172,7 @@ class TriggersTest(OutsideTest):
         self.assertEqual(self.ledger(report), {"what": "events", "received": events, "stored": events, "in_hand": 0,
                                                "rejected": {"level 2": 0}})
         self.assertEqual(report["triggers"]["lost"], {"triggers": 0, "level1_ids": ""})
+        self.assertEqual(next(one for one in report["stations"] if one["name"] == "l2sv")["counters"]["triggers_complete"], 1)
 
     def test_triggers_lost_doubled_and_out_of_order_are_named_on_both_sides(self):
         ids = list(range(1, 401))
