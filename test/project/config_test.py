@@ -97,6 +97,11 @@ class ConfigTest(ProgramTest):
         file, at = self.file_with("data", 'sources = ["0x1",\n  "rob"]')
         self.assert_refused(file, at + 2, '"rob" is not a source')
 
+    def test_a_source_of_two_readouts_is_refused_with_both_places(self):
+        file, at = self.file_with("readout.ros-2", 'sources = ["0x420000"]')
+        file.write_text(file.read_text().replace("[readout.ros-1]\n", '[readout.ros-1]\nsources = ["0x420000"]\n'))
+        self.assert_refused(file, at + 2, "source 0x420000 of [readout.ros-2]", "of [readout.ros-1] already (line 3)")
+
     def test_a_replay_that_no_file_is_named_for_is_refused_by_run_before_it_starts(self):
         ended = run("run", EXAMPLES / "replay.toml", "--dir", self.folder / "D")
         self.assertOneLine(ended, 2, "replay.toml:", "--source")

@@ -172,6 +172,7 @@ class TriggersTest(OutsideTest):
         self.assertEqual(self.ledger(report), {"what": "events", "received": events, "stored": events, "in_hand": 0,
                                                "rejected": {"level 2": 0}})
         self.assertEqual(report["triggers"]["lost"], {"triggers": 0, "level1_ids": ""})
+        self.assertEqual(next(one for one in report["stations"] if one["name"] == "l2sv")["counters"]["triggers_complete"], 1)
 
     def test_triggers_lost_doubled_and_out_of_order_are_named_on_both_sides(self):
         ids = list(range(1, 401))
@@ -195,7 +196,8 @@ class TriggersTest(OutsideTest):
         self.assertEqual(triggers["out_of_order"], {"triggers": 1, "level1_ids": str(late)})
         self.assertEqual(self.ledger(report)["rejected"], {"level 2": 0, "duplicate": 1, "out_of_order": 1})
         self.assertEqual(self.ledger(report)["received"], len(ids))
-        self.assertEqual(report["problems"], [f"12 of {len(ids) + 11} triggers did not become events, more than incomplete_max (10): "
+        self.assertEqual(report["events"]["triggers"], len(good), "those that were taken")
+        self.assertEqual(report["problems"], [f"12 of {len(good) + 12} triggers did not become events, more than incomplete_max (10): "
                                               f"11 lost (level-1 ids 50-59,300), 1 out of order (level-1 id {late})"])
         alarms = "\n".join(report["alarms"])
         for alarm in ("never came", "came again", "behind later ones"):

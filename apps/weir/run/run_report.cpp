@@ -175,6 +175,9 @@ void print_result(const control::RunResult& result, const std::filesystem::path&
             with_commas(s.forced()), with_commas(s.threw), with_commas(s.timed_out), with_commas(s.crashed),
             with_commas(s.unjudged), with_commas(s.hanging));
     for (const auto& alarm : result.alarms) print("alarm     {}\n", printable(alarm));
+    if (const auto refused = result.triggers.refused(); result.good() && refused > 0)
+        return print("\ngood, but {} {} refused (above): every ledger balances\n", counted(refused, "trigger"),
+                     refused == 1 ? "was" : "were");
     if (result.good()) return print("\nall well: every ledger balances\n");
     print("\nNOT ALL WELL\n");
     for (const auto& problem : result.problems) print("  {}\n", printable(problem));

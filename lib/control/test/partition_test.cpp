@@ -116,6 +116,28 @@ TEST(Partition, ASourceIsNamedOnceAndReadable) {
     EXPECT_THAT(error_of("[data]\nsources = [\"tracker\"]\n"), HasSubstr("\"tracker\" is not a source"));
 }
 
+TEST(Partition, ASourceOfTwoReadoutsIsAnErrorWithBothPlaces) {
+    const auto readout = [](const char* name, const char* sources, const char* fed = "network") {
+        return std::string("[readout.") + name + "]\nsource = \"" + fed + "\"\nsources = [" + sources + "]\n";
+    };
+    EXPECT_EQ(error_of(with(readout("ros-2", R"("0x420000")") + readout("ros-3", R"("0x420001")"))), "no error");
+    EXPECT_EQ(
+        error_of(with(readout("ros-2", R"("0x420000", "0x420001")") + readout("ros-3", R"("0x430000", "0x42_0001")"))),
+        "no error")
+        << "what is no source is reported with its key";
+    for (const auto* fed : {"network", "generator", "file", "board.py"})
+        EXPECT_EQ(
+            error_of(with(readout("ros-2", R"("0x420000", "0x420001")") +
+                          readout("ros-3", R"("0x430000", "4325377")", fed))),
+            "p.toml:17: source 0x420001 of [readout.ros-3] is a source of [readout.ros-2] already (line 14); remove it "
+            "from one of them, a source is served by one readout");
+    EXPECT_EQ(error_of(with(readout("ros-2", R"("0x420000")") + readout("ros-3", R"("0x420000")", "level2"))),
+              "no error")
+        << "its source is always that of the second level";
+    EXPECT_EQ(error_of(with(readout("ros-2", R"("0x420000", "0x420000")"))),
+              "p.toml:14: source 0x420000 is named twice in sources of [readout.ros-2]; name it once");
+}
+
 TEST(Partition, ReadoutsThatShareAFileCoverAllOfIt) {
     const auto shares = [](std::initializer_list<const char*> parts, std::string_view more = "") {
         std::string text(more);

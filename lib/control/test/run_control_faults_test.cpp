@@ -265,5 +265,18 @@ TEST_F(RunControlTest, ATriggerUnitThatGoesAwayInARunIsSaidOnceAndAgainWhenItIsB
     EXPECT_EQ(control->view().state, PartitionState::running);
 }
 
+TEST_F(RunControlTest, ATriggerUnitMayGoWhenAllTriggersOfTheRunHaveComeHoweverLongTheirEventsTake) {
+    start_run();
+    auto& counters = station("l2sv").report.status.counters;
+    counters["input_connections"] = 1;
+    counters["triggers_complete"] = 0;
+    pass(1s);
+    counters["input_connections"] = 0;
+    counters["triggers_complete"] = 1;
+    pass(30s);
+    EXPECT_THAT(reported, Not(Contains(HasSubstr("brings triggers"))));
+    EXPECT_EQ(control->view().state, PartitionState::running);
+}
+
 }  // namespace
 }  // namespace weir::control

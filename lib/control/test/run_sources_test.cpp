@@ -88,6 +88,7 @@ TEST(RunTriggers, ThoseThatDidNotBecomeEventsAreNamedAndTooManyAreAProblem) {
          .events = ids}};
     result.events = events_of(result.stations);
     EXPECT_EQ(result.events.rejected, 18U);
+    EXPECT_EQ(result.events.triggers, 88U) << "those that were taken, and not the two that were refused";
     result.triggers = triggers_of(result.stations);
     EXPECT_EQ(result.triggers.faults_text(),
               "11 lost (level-1 ids 5-15), 1 out of order (level-1 id 17), 1 doubled (level-1 id 2)");
@@ -96,17 +97,29 @@ TEST(RunTriggers, ThoseThatDidNotBecomeEventsAreNamedAndTooManyAreAProblem) {
     EXPECT_THAT(result.problems, IsEmpty());
     check_triggers(result, {});
     EXPECT_THAT(result.problems,
-                ElementsAre("12 of 101 triggers did not become events, more than incomplete_max (0.1% or 10): 11 lost "
+                ElementsAre("12 of 100 triggers did not become events, more than incomplete_max (0.1% or 10): 11 lost "
                             "(level-1 ids 5-15), 1 out of order (level-1 id 17)"));
 }
 
-TEST(RunTriggers, ADoubledTriggerIsNamedAndNoProblem) {
+TEST(RunTriggers, ADoubledTriggerIsNamedAndCountedAsRefusedAndNoProblemAsADoubledFragmentIsNone) {
     RunResult result;
-    result.triggers.doubled = {.triggers = 5000, .level1_ids = level1_ids("1-5000")};
-    result.events.triggers = 10'000;
+    result.stations = {
+        {.name = "l2sv",
+         .kind = StationKind::supervise,
+         .ledger = {.received = 15'013,
+                    .stored = 9'000,
+                    .rejected = {{"level 2", 900}, {"duplicate", 5000}, {"malformed", 3}, {"stopping", 10}},
+                    .in_hand = 100},
+         .counters = {{"triggers_doubled", 5000}},
+         .events = std::make_shared<service::StationEvents>(
+             service::StationEvents{{"triggers doubled", level1_ids("1-5000")}})}};
+    result.events = events_of(result.stations);
+    result.triggers = triggers_of(result.stations);
+    EXPECT_EQ(result.events.triggers, 10'000U);
+    EXPECT_EQ(result.triggers.refused(), 5003U) << "those that came when the run was over are no fault";
     check_triggers(result, {.share = 0, .events = 0});
     EXPECT_THAT(result.problems, IsEmpty());
-    EXPECT_EQ(result.triggers.faults_text(), "5000 doubled (level-1 ids 1-5000)");
+    EXPECT_EQ(result.triggers.faults_text(), "5000 doubled (level-1 ids 1-5000), 3 malformed");
 }
 
 TEST(RunTriggers, APlugInThatCrashedOrHungIsAProblemSinceWhatIsMissingIsNotKnown) {

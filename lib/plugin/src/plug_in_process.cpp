@@ -104,6 +104,7 @@ PlugInProcess::PlugInProcess(PlugInProgram plug_in, RunNumber run, Reporter repo
       thread_(plug_in_.kind.name, [this](const std::stop_token& stop) { work(stop); }) {}
 
 PlugInProcess::~PlugInProcess() {
+    if (!ends_) killed_ = true;
     end(0ms);
     join();
 }
@@ -149,7 +150,7 @@ void PlugInProcess::work(const std::stop_token& stop) {
         } else {
             auto over = serve(**process, stop);
             const bool ends = over.has_value();  // the run
-            if (ends) over = end_run(**process);
+            if (ends && !killed_) over = end_run(**process);
             if (!over) report_end(over.error());
             station_.gone();
             if (ends) return;

@@ -352,6 +352,15 @@ TEST_P(FrontEnds, WhoseEndThrowsOrHangsDoNotHoldUpTheStop) {
     EXPECT_THAT(hanging.alarms(), Contains(HasSubstr("front_end_hangs")));
 }
 
+TEST_P(FrontEnds, ThatAreDestroyedWithoutAStopAreNotSaidToHang) {
+    for (const auto fault : {none, runs_freely, end_hangs}) {
+        Rig rig(spec(), fault);
+        ASSERT_TRUE(rig.feed->begin());
+        rig.feed.reset();
+        EXPECT_TRUE(rig.alarms().empty()) << fault << ": " << rig.alarms().front();
+    }
+}
+
 class FrontEndsInProcesses : public FrontEnds {};  // in a thread a crash ends the readout
 INSTANTIATE_TEST_SUITE_P(Everywhere, FrontEndsInProcesses, testing::Values(Where::process, Where::python), where_name);
 

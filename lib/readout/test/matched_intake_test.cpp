@@ -38,6 +38,7 @@ protected:
               [this](const Report& report) {
                   const std::scoped_lock lock(mutex);
                   alarms.push_back(report.alarm);
+                  texts.push_back(report.what + ": " + report.why);
               },
               clock) {}
 
@@ -85,7 +86,7 @@ protected:
 
     SystemClock clock;
     std::mutex mutex;
-    std::vector<std::string> alarms;
+    std::vector<std::string> alarms, texts;
     std::vector<wire::TriggerNotice> times;
     RobStore store;
     FragmentIntake intake;
@@ -154,6 +155,25 @@ TEST_F(Matched, AClockThatFitsNothingIsReportedAndItsFragmentsAreCounted) {
     matched.end_run();
     EXPECT_EQ(rejected(store, RobReject::clock_unknown), 50U);
     EXPECT_EQ(alarms, std::vector<std::string>{"board_clock"});
+    EXPECT_EQ(texts, std::vector<std::string>{"fragments were refused, since their board's clock fits no sequence of "
+                                              "triggers: 50 until now"});
+}
+
+TEST_F(Matched, WhatCameBeforeTheFragmentsThatShowTheClockIsRefusedWithThatReason) {
+    draw(200);
+    Random random(3);
+    constexpr std::uint32_t noise = TimeMatcher::acquire_block;
+    for (std::uint32_t i = 0; i < noise; ++i)
+        send(one, stamped(time_of(1)) - 1'000'000'000 + static_cast<std::int64_t>(random.unit() * 9e8), "noise");
+    for (std::uint32_t event = 1; event <= times.size(); ++event)
+        send(one, stamped(time_of(event)), text_of(one, event));
+    matched.add_triggers(times);
+    matched.end_run();
+    for (std::uint32_t event = 1; event <= times.size(); ++event) EXPECT_TRUE(holds(one, event)) << event;
+    EXPECT_EQ(rejected(store, RobReject::clock_unknown), noise);
+    EXPECT_EQ(alarms, std::vector<std::string>{"board_clock"});
+    EXPECT_EQ(texts, std::vector<std::string>{"fragments were refused, since their board's clock was found only with "
+                                              "those behind them: 16 until now"});
 }
 
 TEST_F(Matched, TriggersThatAreNotInOrderAreCounted) {

@@ -133,6 +133,39 @@ Result<> check_parts(const std::filesystem::path& file, const std::vector<FileSe
     return {};
 }
 
+/// A source is served by one readout. What a file or a generator brings by itself is known only when readouts run.
+Result<> check_sources(const std::filesystem::path& file, const std::vector<FileSection>& sections) {
+    struct Owner {
+        std::string section;
+        std::size_t line;
+    };
+    std::map<SourceId, Owner> owners;
+    for (const auto& [section, station] : sections) {
+        if (!station || station->kind != StationKind::readout) continue;
+        const auto level2 = [](const service::SectionText& value) {  // its source is always the same
+            return value.key == "source" && value.text == "level2";
+        };
+        if (std::ranges::any_of(section.texts, level2)) continue;
+        for (const auto& value : section.texts) {
+            if (value.key != "sources") continue;
+            const auto source = parse_source_id(value.text);
+            if (!source) continue;  // its station reports that better
+            const auto [owner, fresh] = owners.try_emplace(*source, Owner{section.path, value.line});
+            if (fresh) continue;
+            if (owner->second.section == section.path)
+                return wrong(file, value.line,
+                             fmt::format("source 0x{:06x} is named twice in sources of [{}]; name it once",
+                                         number(*source), section.path));
+            return wrong(
+                file, value.line,
+                fmt::format("source 0x{:06x} of [{}] is a source of [{}] already (line {}); remove it from one "
+                            "of them, a source is served by one readout",
+                            number(*source), section.path, owner->second.section, owner->second.line));
+        }
+    }
+    return {};
+}
+
 /// The stations together: can they take data?
 Result<> check_whole(const Partition& p) {
     const auto need = [&](StationKind kind, std::string_view why) {
@@ -252,6 +285,7 @@ Result<Partition> parse_partition(std::string_view text, const std::filesystem::
     WEIR_TRY(check_whole(partition));
     WEIR_TRY(find_recorders(partition, sections));
     WEIR_TRY(check_ports(file, sections));
+    WEIR_TRY(check_sources(file, sections));
     if (partition.sources.empty()) {  // else those that are wanted are listed, and checked when the readouts are known
         WEIR_TRY(check_parts(file, sections));
     }

@@ -255,6 +255,9 @@ void RunControl::State::look_at_trigger_unit() {
     const auto& status = supervisor->status();
     const auto connections = status.counters.find("input_connections");
     if (connections == status.counters.end() || status.finished) return;
+    // All that the run wants have come: events are still in hand, and their unit may go.
+    const auto complete = status.counters.find("triggers_complete");
+    if (complete != status.counters.end() && complete->second > 0) return;
     if (connections->second > 0) {
         if (trigger_unit_ == TriggerUnit::gone)
             report(Severity::information, "a program that brings triggers is connected again");

@@ -120,6 +120,7 @@ json::object to_json(const TriggerAccount& t) {
             {"out_of_order", named(t.out_of_order)},
             {"too_far_ahead", named(t.too_far_ahead)},
             {"doubled", named(t.doubled)},
+            {"malformed", t.malformed},
             {"plug_in_crashed", t.plug_in_crashed},
             {"plug_in_hung", t.plug_in_hung}};
 }

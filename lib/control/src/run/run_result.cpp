@@ -254,7 +254,8 @@ RunEvents events_of(const std::vector<StationResult>& stations) {
     for (const auto& station : stations) {
         switch (station.kind) {
             case StationKind::supervise:
-                events.triggers += station.ledger.received;
+                events.triggers +=
+                    station.ledger.received - std::min(station.ledger.received, refused_of(station.ledger));
                 events.accepted += station.ledger.stored;
                 events.rejected += rejected_as(station, "level 2");
                 break;

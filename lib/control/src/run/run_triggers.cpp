@@ -57,7 +57,7 @@ std::string TriggerAccount::text() const {
 
 std::string TriggerAccount::faults_text() const {
     return joined({lost.text("lost"), out_of_order.text("out of order"), too_far_ahead.text("too far ahead"),
-                   doubled.text("doubled")});
+                   doubled.text("doubled"), malformed == 0 ? std::string{} : fmt::format("{} malformed", malformed)});
 }
 
 TriggerAccount triggers_of(const std::vector<StationResult>& stations) {
@@ -76,6 +76,8 @@ TriggerAccount triggers_of(const std::vector<StationResult>& stations) {
             else if (name == "trigger_plug_in_hung") account.plug_in_hung = whole(value);
             else if (name.starts_with(busy_prefix)) account.busy_seconds[name.substr(busy_prefix.size())] = value;
         }
+        if (const auto found = station.ledger.rejected.find("malformed"); found != station.ledger.rejected.end())
+            account.malformed += found->second;
         if (!station.events) continue;
         const auto take = [&](const char* what, NamedTriggers& named) {
             if (const auto found = station.events->find(what); found != station.events->end())
@@ -87,6 +89,13 @@ TriggerAccount triggers_of(const std::vector<StationResult>& stations) {
         take("triggers doubled", account.doubled);
     }
     return account;
+}
+
+std::uint64_t refused_of(const service::StationLedger& ledger) {
+    std::uint64_t refused = 0;
+    for (const auto& [reason, count] : ledger.rejected)
+        if (reason != "level 2") refused += count;
+    return refused;
 }
 
 std::uint64_t decisions_of(const service::StationLedger& ledger, const std::map<std::string, double>& counters) {
@@ -106,7 +115,7 @@ void check_triggers(RunResult& result, const IncompleteLimit& limit) {
             fmt::format("the trigger plug-in {}: triggers of that time are missing",
                         joined({times(t.plug_in_crashed, "crashed"), times(t.plug_in_hung, "hung")})));
     const auto without_event = t.lost.triggers + t.out_of_order.triggers + t.too_far_ahead.triggers;
-    const auto all = result.events.triggers + t.lost.triggers;
+    const auto all = result.events.triggers + without_event;
     if (!limit.passed(without_event, all)) return;
     result.problems.push_back(fmt::format(
         "{} of {} triggers did not become events, more than incomplete_max ({}): {}", without_event, all, limit.text(),

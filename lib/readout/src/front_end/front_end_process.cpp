@@ -16,8 +16,6 @@
 namespace weir::readout {
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr std::size_t unsent_max = 64U << 10;  // of triggers that the process has not taken yet
 
 class ProcessFeed final : public FrontEndFeed, private plugin::PlugInProcess::Station {
@@ -27,7 +25,7 @@ public:
           sources_(std::move(sources)),
           delivery_(delivery),
           process_(*plugin.program, run, delivery.report(), *this) {}
-    ~ProcessFeed() override { stop(0ms); }
+    ~ProcessFeed() override = default;
 
     Result<> begin() override { return process_.begin(); }
 

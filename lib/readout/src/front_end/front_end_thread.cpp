@@ -219,7 +219,8 @@ public:
         });
         watch_ = NamedThread("front-end watch", [this](const std::stop_token& stop) { watch(stop); });
     }
-    ~ThreadFeed() override { stop(0ms); }
+    /// Without stop() nobody waited for it: only a call over its limit is named.
+    ~ThreadFeed() override { stop(0ms, false); }
 
     Result<> begin() override {
         std::unique_lock lock(shared_->mutex);
@@ -241,7 +242,19 @@ public:
         for (const auto& trigger : triggers.subspan(taken)) delivery_.lose(trigger.level1_id);
     }
 
-    void stop(std::chrono::milliseconds deadline) override {
+    void stop(std::chrono::milliseconds deadline) override { stop(deadline, true); }
+
+    FrontEndStats stats() const override {
+        return {.delivery = delivery_.stats(),
+                .triggers = shared_->asked.load(std::memory_order_relaxed),
+                .threw = shared_->threw.load(std::memory_order_relaxed),
+                .hung = hung_.load(std::memory_order_relaxed),
+                .hanging = std::max(0ns, in_call() - limit())};
+    }
+
+private:
+    /// `waited`: what is not over after the deadline hangs.
+    void stop(std::chrono::milliseconds deadline, bool waited) {
         if (!thread_.joinable()) return;
         shared_->stop.request_stop();
         std::deque<Trigger> left;
@@ -261,20 +274,10 @@ public:
         if (all) {
             thread_.join();
         } else {
-            look(true);
+            look(waited);
             thread_.detach();
         }
     }
-
-    FrontEndStats stats() const override {
-        return {.delivery = delivery_.stats(),
-                .triggers = shared_->asked.load(std::memory_order_relaxed),
-                .threw = shared_->threw.load(std::memory_order_relaxed),
-                .hung = hung_.load(std::memory_order_relaxed),
-                .hanging = std::max(0ns, in_call() - limit())};
-    }
-
-private:
     [[nodiscard]] std::chrono::nanoseconds in_call() const {
         const auto since = shared_->since.load(std::memory_order_acquire);
         return since == 0 ? 0ns

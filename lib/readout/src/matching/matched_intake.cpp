@@ -228,12 +228,22 @@ void MatchedIntake::report_changes(Source& source, const TimeMatcherCounts& befo
                  .why = fmt::format("its times are {} ns from where they were", after.jump),
                  .advice = "look whether the board was reset; what it sent meanwhile was refused and counted",
                  .key = "board_clock " + where});
-    if (after.decided[unlocked] > before.decided[unlocked])
+    if (after.passed_over > before.passed_over)
+        report_({.severity = Severity::error,
+                 .what = "fragments were refused, since their board's clock was found only with those behind them",
+                 .where = where,
+                 .why = fmt::format("{} until now", after.passed_over),
+                 .advice = "those behind them are matched; look whether the board sends noise when it begins, or "
+                           "fragments closer to each other than 4 times match",
+                 .key = "board_clock_late " + where,
+                 .alarm = "board_clock"});
+    const auto without_clock = after.decided[unlocked] - after.passed_over;
+    if (without_clock > before.decided[unlocked] - before.passed_over)
         report_(
             {.severity = Severity::error,
              .what = "fragments were refused, since their board's clock fits no sequence of triggers",
              .where = where,
-             .why = fmt::format("{} until now", after.decided[unlocked]),
+             .why = fmt::format("{} until now", without_clock),
              .advice = fmt::format("look whether the board's times are in nanoseconds and the triggers have theirs; "
                                    "to find a clock needs {} fragments within match_wait",
                                    TimeMatcher::anchors + TimeMatcher::acquire_from),

@@ -172,6 +172,7 @@ bool TimeMatcher::acquire(std::vector<MatchedFragment>& decided) {
         const auto way = only_way(start, tried);
         if (!way) continue;
         for (std::size_t i = 0; i < start; ++i) end_first(Match::unlocked, {}, decided);
+        counts_.passed_over += start;
         lock(*way);
         return true;
     }

@@ -56,6 +56,7 @@ struct MatchedFragment {
 
 struct TimeMatcherCounts {
     std::array<std::uint64_t, match_count> decided{};  // by Match; with `waiting` all that were given
+    std::uint64_t passed_over = 0;  // of those unlocked: later fragments of their board showed the clock
     std::uint64_t waiting = 0;
     std::uint64_t acquired = 0;  // times that the clock was found, and then known well
     std::uint64_t silences = 0;  // times that it was lost because the board was silent for too long

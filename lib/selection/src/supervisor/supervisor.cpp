@@ -372,7 +372,7 @@ void Supervisor::force_all(SteadyTime) {
     send_decisions();
 }
 
-bool Supervisor::finished() const noexcept { return options_.events != 0 && counts_.made >= options_.events && idle(); }
+bool Supervisor::finished() const noexcept { return all_made() && idle(); }
 
 Supervisor::Counts Supervisor::counts() const {
     auto counts = counts_;

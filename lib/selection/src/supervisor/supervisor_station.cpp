@@ -165,6 +165,7 @@ private:
     }
     void add_input(service::StationStatus& status) const {
         const auto stats = server_->stats();
+        status.counters["triggers_complete"] = supervisor_.all_made() ? 1 : 0;
         status.counters["input_port"] = double(server_->port());
         status.counters["input_connections"] = double(stats.receiver.connections);
         status.counters["input_blocks"] = double(stats.blocks);

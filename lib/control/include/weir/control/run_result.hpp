@@ -51,7 +51,7 @@ struct RunSource {
 [[nodiscard]] std::vector<RunSource> worst(const std::vector<RunSource>& sources, std::size_t at_most);
 
 struct RunEvents {
-    std::uint64_t triggers = 0, accepted = 0, rejected = 0;  // of the supervisor
+    std::uint64_t triggers = 0, accepted = 0, rejected = 0;  // of the supervisor; refused triggers do not count
     std::uint64_t built = 0, incomplete = 0;                 // of the DFM: final downstream; among them with empty ROBs
     std::uint64_t recorded = 0;                              // in files, at each recorder
 };

@@ -37,6 +37,7 @@ struct TriggerAccount {
     NamedTriggers out_of_order{};   // came behind a later one, and were refused
     NamedTriggers too_far_ahead{};  // likewise; among them some that were no triggers
     NamedTriggers doubled{};        // came again, and were refused that time
+    std::uint64_t malformed = 0;    // could not be read, and were refused
     // Of a trigger plug-in: how often its process ended by itself, or was killed because a call did not return.
     std::uint64_t plug_in_crashed = 0, plug_in_hung = 0;
 
@@ -46,10 +47,17 @@ struct TriggerAccount {
     [[nodiscard]] std::string text() const;
     /// "3 lost (level-1 ids 5-7), 1 doubled (level-1 id 9)"; none: empty.
     [[nodiscard]] std::string faults_text() const;
+    /// While the run went on; what came at its end, when there was no room any more, is no fault.
+    [[nodiscard]] std::uint64_t refused() const noexcept {
+        return out_of_order.triggers + too_far_ahead.triggers + doubled.triggers + malformed;
+    }
 };
 
 /// From the counters of the supervisor, and the ids that it names.
 [[nodiscard]] TriggerAccount triggers_of(const std::vector<StationResult>& stations);
+
+/// Of a supervisor: triggers that it received and did not take as events, for any reason.
+[[nodiscard]] std::uint64_t refused_of(const service::StationLedger& ledger);
 
 /// Of a supervisor: events that it decided and ids without a trigger, all of which the DFM has received.
 [[nodiscard]] std::uint64_t decisions_of(const service::StationLedger& ledger,

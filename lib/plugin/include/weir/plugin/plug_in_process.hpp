@@ -65,7 +65,7 @@ public:
 
     /// Starts the process at once. The station and the clock of the plug-in outlive it.
     PlugInProcess(PlugInProgram plug_in, RunNumber run, Reporter report, Station& station);
-    /// Kills what is not over.
+    /// Kills what is not over. Without end() before, nobody waited for it, and so it does not count as one that hangs.
     ~PlugInProcess();
     PlugInProcess(const PlugInProcess&) = delete;
     PlugInProcess& operator=(const PlugInProcess&) = delete;
@@ -99,6 +99,7 @@ private:
     std::atomic<std::uint64_t> threw_{0}, hung_{0}, crashed_{0}, restarts_{0};  // to be looked at: relaxed
     bool ends_ = false;                                                         // of the thread that calls end()
     SteadyTime end_by_{};                                                       // ordered by the stop
+    bool killed_ = false;                                                       // likewise: end_run is not called
 
     std::mutex mutex_;
     std::condition_variable begun_now_;

@@ -125,6 +125,8 @@ public:
     [[nodiscard]] service::StationLedger ledger() const;
     /// The accepted events that were sent to the DFM.
     [[nodiscard]] const service::EventIds& accepted() const noexcept { return accepted_ids_; }
+    /// As many as a run has; never where it goes on until it is stopped.
+    [[nodiscard]] bool all_made() const noexcept { return options_.events != 0 && counts_.made >= options_.events; }
     /// Every event of the run was made and decided, and its decision was sent (see Endpoint::reliable_in_flight).
     [[nodiscard]] bool finished() const noexcept;
     [[nodiscard]] bool idle() const noexcept { return open_.empty() && nothing_to_send(); }
