@@ -7,6 +7,7 @@ import pathlib
 import re
 import socket
 import ssl
+import subprocess
 
 import weir_program
 from recorder_certificates import Authority
@@ -14,6 +15,7 @@ from run_test import Partition
 from weir_process import wait_until
 from weir_program import ProgramTest, run
 
+DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "apps" / "run.md"
 PARTITION = """
 [partition]
 name = "secured"
@@ -60,8 +62,8 @@ def ask(address, context, path, body=None):
         connection.close()
 
 
-def context_of(authority, files=None):
-    context = ssl.create_default_context(cafile=authority.certificate)
+def context_of(ca, files=None):
+    context = ssl.create_default_context(cafile=ca)
     if files:
         context.load_cert_chain(*files)
     return context
@@ -94,16 +96,15 @@ class SecurityTest(ProgramTest):
         certificate, key = self.ours.files("partition")
         self.file = self.folder / "p.toml"
         self.file.write_text(PARTITION.format(certificate=certificate, key=key, ca=self.ours.certificate))
-        self.own = context_of(self.ours, (certificate, key))
+        self.own = context_of(self.ours.certificate, (certificate, key))
 
     def partition(self, *arguments):
         return Secured(self.folder, self.file, self.own, *arguments)
 
     def test_each_role_may_what_it_may_and_the_run_is_a_run_like_any_other(self):
         with self.partition("--wait", "--listen", "0.0.0.0:0") as partition:
-            partition.get()
-            at = partition._place()
-            port = at.rsplit(":", 1)[1]
+            wait_until(lambda: partition.get()["state"] == "ready", "the partition is up", poll=0.05)
+            port = partition._place().rsplit(":", 1)[1]
             as_who = lambda who, unit=None, **more: ["--at", f"127.0.0.1:{port}", *self.ours.options(who, unit=unit, **more)]
             alice, bob = as_who("alice", "weir-operator"), as_who("bob", "weir-reader")
             self.assertEnds(run("run", "start", *alice), 0)
@@ -130,13 +131,32 @@ class SecurityTest(ProgramTest):
             self.assertGreaterEqual(stopped["events"]["built"], 100)
         self.assertEnds(run("verify", partition.directory), 0)
 
+    def test_the_certificates_that_the_document_makes_serve_as_it_says(self):
+        text = DOCUMENT.read_text().split("## From another machine")[1].split("\n## ")[0]
+        lines = re.findall(r"^\$ ((?:export|openssl) .*)$", text, re.MULTILINE)
+        self.assertEqual(len(lines), 7)
+        subprocess.run(["sh", "-ec", "\n".join(lines).replace("192.168.10.5", "127.0.0.1")], check=True, capture_output=True,
+                       cwd=self.folder, timeout=120)
+        section = re.search(r"\[security\]\n(?:.+\n)+", text).group().replace("/etc/weir", str(self.folder))
+        self.file.write_text(re.sub(r"\[security\]\n(?:.+\n)+?(?=\[)", lambda _: section, self.file.read_text()))
+        own, bob = (context_of(self.folder / "ca.pem", [self.folder / f"{who}.{end}" for end in ("pem", "key")]) for who in ("partition", "bob"))
+        with Secured(self.folder, self.file, own, "--wait", "--listen", "0.0.0.0:0") as partition:
+            partition.get()
+            at = partition._place()
+            files = ["--tls-certificate", "bob.pem", "--tls-key", "bob.key", "--tls-ca", "ca.pem"]
+            self.assertIn("secured", self.assertEnds(run("run", "status", "--at", at, *files, cwd=self.folder), 0).out)
+            self.assertEqual(ask(at, bob, "/partition")[0], 200)
+            self.assertEqual(ask(at, bob, "/run", '{"command":"stop"}')[0], 403)
+            ended = self.assertEnds(run("run", "stop", "--at", at, *files, cwd=self.folder), 1)
+            self.assertIn("certificate of bob gives the role reader", ended.err)
+
     def test_no_control_port_answers_without_a_certificate(self):
         with self.partition("--wait", "--listen", "0.0.0.0:0") as partition:
             view = wait_until(lambda: (lambda now: all(s["pid"] and s["control"] for s in now["stations"]) and now)(partition.get()),
                               "all stations are there", poll=0.05)
             control = {int(s["control"].rsplit(":", 1)[1]) for s in view["stations"]} | {int(partition._place().rsplit(":", 1)[1])}
             asked = set()
-            bare = context_of(self.ours)
+            bare = context_of(self.ours.certificate)
             for pid in [partition.pid, *(s["pid"] for s in view["stations"])]:
                 for address, port in listening(pid):
                     if port not in control and address == "0100007F":

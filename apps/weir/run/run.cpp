@@ -319,12 +319,12 @@ int run_run(RunOptions& options) {
         {.listen = options.listen, .access = *access, .refused = service::report_refusals(reports.reporter(), "run")},
         control::run_routes({*partition, control, log, reports, metrics, [&changed] { return changed.apply(); }}));
     if (!server) return fail_with(weir_run, server.error());
-    const auto place = RunPlace::announce(
-        directory->path(), server->address(), partition->name, *access ? (*access)->tls : transport::TlsFiles{});
+    const auto place = RunPlace::announce(directory->path(), server->address(), partition->name,
+                                          *access ? (*access)->tls : transport::TlsFiles{});
     if (!place) return fail_with(weir_run, place.error());
     if (options.wait)
-        complain(weir_run, fmt::format("run control is at {}; weir run start --dir {}", server->address(),
-                                       directory->path().native()));
+        complain(weir_run, fmt::format("run control is at {} ({}); weir run start --dir {}", server->address(),
+                                       *access ? "TLS" : "this machine only", directory->path().native()));
 
     Foreground foreground(options, control, line);
     foreground.drive(signals);

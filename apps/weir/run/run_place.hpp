@@ -14,8 +14,7 @@ class RunPlace {
 public:
     /// Writes the file; it goes when this goes.
     [[nodiscard]] static Result<RunPlace> announce(const std::filesystem::path& directory, const std::string& address,
-                                                   const std::string& partition,
-                                                   const transport::TlsFiles& tls);
+                                                   const std::string& partition, const transport::TlsFiles& tls);
     RunPlace(RunPlace&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
     RunPlace& operator=(RunPlace&&) = delete;
     ~RunPlace();

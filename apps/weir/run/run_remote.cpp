@@ -308,7 +308,8 @@ void add_run_remote(CLI::App& run, Command& chosen) {
         add_value(command, "--dir", options->directory, "D", "where weir run works");
         add_value(command, "--at", options->at, "H:P", "its run control on another machine (weir run --listen)")
             .group(more_options);
-        add_value(command, "--tls-certificate", options->tls.certificate, "F", "PEM; else run control's own, with --dir")
+        add_value(command, "--tls-certificate", options->tls.certificate, "F",
+                  "PEM; else run control's own, with --dir")
             .group(more_options);
         add_value(command, "--tls-key", options->tls.key, "F", "PEM: its key").group(more_options);
         add_value(command, "--tls-ca", options->tls.authority, "F", "PEM: the authority of run control's certificate")

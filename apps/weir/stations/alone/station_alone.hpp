@@ -43,9 +43,9 @@ inline constexpr std::chrono::milliseconds as_long_as_it_takes = std::chrono::ho
 
 /// Where such a station answers questions, those of Prometheus among them.
 struct AlonePort {
-    std::string listen;            // empty: nowhere
-    transport::TlsFiles tls{};     // on addresses that other machines reach; askers show a certificate with a role
-    bool plain = false;            // true: also there without TLS
+    std::string listen;         // empty: nowhere
+    transport::TlsFiles tls{};  // on addresses that other machines reach; askers show a certificate with a role
+    bool plain = false;         // true: also there without TLS
 };
 
 /// The station in a frame, up to a run that has begun. Only this process drives it.

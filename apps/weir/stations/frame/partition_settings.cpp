@@ -64,8 +64,9 @@ void PartitionSettings::declare(service::Settings& settings) {
         .at_most(Bytes{65'507});
     settings.add("network", "receive_buffer", network.receive_buffer, "of the kernel for each socket; it may give less")
         .at_least(Bytes{4096});
-    settings.add("security", "tls_certificate", security.tls_certificate,
-                 "PEM file; the control ports of run control and all stations use TLS, and want a certificate of tls_ca");
+    settings.add(
+        "security", "tls_certificate", security.tls_certificate,
+        "PEM file; the control ports of run control and all stations use TLS, and want a certificate of tls_ca");
     settings.add("security", "tls_key", security.tls_key, "PEM file: the key of tls_certificate");
     settings.add("security", "tls_ca", security.tls_ca,
                  "PEM file: the authority that signs the certificates of operators and readers");
@@ -87,17 +88,17 @@ Result<> PartitionSettings::check() const {
     if (given != 0 && given != 3)
         return fail(Errc::usage, "[security] needs tls_certificate, tls_key and tls_ca together, or none of them");
     if (given == 0 && !(files.operators.empty() && files.readers.empty()))
-        return fail(Errc::usage,
-                    "operators and readers in [security] are known by their certificates; give tls_certificate, tls_key "
-                    "and tls_ca too");
+        return fail(
+            Errc::usage,
+            "operators and readers in [security] are known by their certificates; give tls_certificate, tls_key "
+            "and tls_ca too");
     return {};
 }
 
 std::optional<service::ControlAccess> PartitionSettings::access() const {
     if (security.tls_certificate.empty()) return std::nullopt;
-    return service::ControlAccess{{security.tls_certificate, security.tls_key, security.tls_ca},
-                                  security.operators,
-                                  security.readers};
+    return service::ControlAccess{
+        {security.tls_certificate, security.tls_key, security.tls_ca}, security.operators, security.readers};
 }
 
 Result<std::optional<service::ControlAccess>> read_access(std::string_view text, std::string_view file_name) {

@@ -44,8 +44,8 @@ struct PartitionSettings {
         std::vector<std::string> operators{}, readers{};
     } security;
 
-    /// Declares [partition], [data], [network], [security], and ignores [run] (unless the table has it) and the sections of all
-    /// kinds of stations. The table refers to this object.
+    /// Declares [partition], [data], [network], [security], and ignores [run] (unless the table has it) and the
+    /// sections of all kinds of stations. The table refers to this object.
     void declare(service::Settings& settings);
 
     /// What no key alone can be wrong in: Errc::usage.

@@ -187,7 +187,8 @@ void add_handoff(CLI::App& parent, Command& chosen) {
     given.push_back(
         &add_value(command, "--delete-age", o.deletion.age, "TIME", "before it is deleted, since verified"));
     given.push_back(&add_value(command, "--metrics", s.metrics, "H:P", "address and port for Prometheus"));
-    given.push_back(&add_flag(command, "--plain", s.plain, "metrics also where other machines reach them"));
+    given.push_back(
+        add_flag(command, "--plain", s.plain, "metrics also where other machines reach them").group(more_options));
     auto& checksum = add_value(command, "--checksum", s.checksum, "NAME", "that is compared");
     auto& answer =
         add_value(command, "--answer", o.transfer.answer, "TIME", "longest wait for one answer of a destination");

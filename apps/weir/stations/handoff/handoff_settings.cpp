@@ -28,7 +28,8 @@ void HandOffSettings::declare(service::Settings& settings, const std::string& se
                      "empty: only the one in its first directory");
         settings.add(section, "recorder", recorder, "only files of this recorder; empty: of all in the catalogue");
         settings.add(section, "metrics", metrics, "address and port for Prometheus; port 0: any free one; empty: none");
-        settings.add(section, "plain", plain, "true: metrics also on an address that other machines reach, for any of them");
+        settings.add(section, "plain", plain,
+                     "true: metrics also on an address that other machines reach, for any of them");
         settings
             .add(section, "tries", o.tries,
                  "with --once: of one file, and in sequence of a destination, before they are abandoned")

@@ -159,9 +159,9 @@ int run_record(RecordOptions& options) {
     StationProcess process(name);
     RecorderStation station(*recorder_options, name, wire::StationId{1}, process.services,
                             options.settings.stop_deadline);
-    const auto frame = start_alone(
-        station, name, StationKind::record,
-        {options.settings.metrics, recorder_options->receiver.tls, options.settings.plain}, process.services);
+    const auto frame = start_alone(station, name, StationKind::record,
+                                   {options.settings.metrics, recorder_options->receiver.tls, options.settings.plain},
+                                   process.services);
     if (!frame) return fail_with(weir_record, frame.error());
     process.report_latched(weir_record);
     report_start(*recorder_options, station.recorder(), (*frame)->control_address());

@@ -77,6 +77,10 @@ public:
         if (!ec) acceptor_.bind(endpoint, ec);
         if (!ec) acceptor_.listen(asio::socket_base::max_listen_connections, ec);
         if (!ec) port_ = acceptor_.local_endpoint(ec).port();
+        const auto host = !endpoint.address().is_unspecified() ? endpoint.address()
+                          : endpoint.address().is_v6()         ? asio::ip::address(asio::ip::address_v6::loopback())
+                                                               : asio::ip::address(asio::ip::address_v4::loopback());
+        address_ = (host.is_v6() ? "[" + host.to_string() + "]" : host.to_string()) + ":" + std::to_string(port_);
         if (ec)
             return fail_errno(ec.value(), fmt::format("cannot serve HTTP on {}; choose another address or port",
                                                       shared_.options.listen));
@@ -92,9 +96,7 @@ public:
     }
 
     [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
-    [[nodiscard]] std::string address() const {
-        return shared_.options.listen.substr(0, shared_.options.listen.rfind(':') + 1) + std::to_string(port_);
-    }
+    [[nodiscard]] const std::string& address() const noexcept { return address_; }
 
 private:
     void accept() {
@@ -144,6 +146,7 @@ private:
 
     Shared shared_;  // the sessions end, with io_, before it
     std::uint16_t port_ = 0;
+    std::string address_;
     std::optional<asio::ssl::context> tls_;
     asio::io_context io_{1};
     Tcp::acceptor acceptor_{io_};

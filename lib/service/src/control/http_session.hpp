@@ -92,9 +92,8 @@ public:
         } else {
             wait_for_peer();
             tcp().expires_after(shared_.options.deadline);
-            stream_.async_handshake(TlsStream::server, [self = this->shared_from_this()](const beast::error_code& ec) {
-                self->greet(ec);
-            });
+            stream_.async_handshake(
+                TlsStream::server, [self = this->shared_from_this()](const beast::error_code& ec) { self->greet(ec); });
         }
     }
 
@@ -114,9 +113,8 @@ private:
             }
             refused(ec.category() == asio::error::get_ssl_category()
                         ? transport::reason_of(stream_.native_handle(), static_cast<unsigned long>(ec.value()))
-                    : ec == beast::error::timeout
-                        ? "it showed no certificate in time"
-                        : "it ended the connection before it had shown a certificate");
+                    : ec == beast::error::timeout ? "it showed no certificate in time"
+                                                  : "it ended the connection before it had shown a certificate");
             wait_for_peer();
             end_sending();
             drain();  // what it asks already; else it might not see why it is refused
@@ -287,12 +285,12 @@ private:
 
     /// A connection that is closed with bytes unread is reset, and the peer may lose the answer with the reason.
     void drain() {
-        tcp().socket().async_read_some(asio::buffer(waste_),
-                                         [self = this->shared_from_this()](const beast::error_code& ec, std::size_t size) {
-                                             self->drained_ += size;
-                                             if (!ec && self->drained_ < drain_max) return self->drain();
-                                             self->timer_.cancel();
-                                         });
+        tcp().socket().async_read_some(
+            asio::buffer(waste_), [self = this->shared_from_this()](const beast::error_code& ec, std::size_t size) {
+                self->drained_ += size;
+                if (!ec && self->drained_ < drain_max) return self->drain();
+                self->timer_.cancel();
+            });
         if (std::exchange(draining_, true)) return;
         timer_.expires_after(shared_.options.deadline);
         timer_.async_wait([self = this->shared_from_this()](const beast::error_code& stopped) {

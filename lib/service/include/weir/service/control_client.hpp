@@ -23,8 +23,8 @@ struct ControlAnswer {
 };
 
 /// Sends requests to one address: "127.0.0.1:41234", "localhost:9100", "[::1]:9100". Any thread; calls wait up to their
-/// deadline. With `tls`, who answers must show a certificate of our authority, made out for the address; on an address of
-/// this machine for any name, since certificates are rarely made out for those.
+/// deadline. With `tls`, who answers must show a certificate of our authority, made out for the address; on an address
+/// of this machine for any name, since certificates are rarely made out for those.
 class ControlClient {
 public:
     explicit ControlClient(std::string address, Bytes answer_max = Bytes{128U << 20},

@@ -23,7 +23,7 @@
 namespace weir::service {
 
 struct HttpServerOptions {
-    std::string listen = "127.0.0.1:0";  // address:port; port 0: the system chooses; "[::1]:9100" for IPv6
+    std::string listen = "127.0.0.1:0";     // address:port; port 0: the system chooses; "[::1]:9100" for IPv6
     std::optional<ControlAccess> access{};  // mutual TLS; none: plain, and only on addresses of this machine,
     bool plain = false;                     // unless that is wanted: any machine that reaches it may ask
     /// Who was not let in, or may not do what it asked. On the server's thread; must not wait.
@@ -66,7 +66,7 @@ struct HttpRoute {
 
 /// For HttpServerOptions::refused: warnings of the control port at `where`.
 [[nodiscard]] std::function<void(const std::string&, const std::string&)> report_refusals(Reporter report,
-                                                                                         std::string where);
+                                                                                          std::string where);
 
 class HttpServer {
 public:
@@ -79,7 +79,7 @@ public:
     ~HttpServer();  // closes every connection, then waits for the thread
 
     [[nodiscard]] std::uint16_t port() const noexcept;
-    /// "127.0.0.1:41234"
+    /// Where this machine reaches it, "127.0.0.1:41234", also when it listens at every address.
     [[nodiscard]] std::string address() const;
 
 private:

@@ -39,7 +39,7 @@ struct StationFrameOptions {
     wire::StationId id{};
     std::string control = "127.0.0.1:0";         // empty: no control port
     std::optional<ControlAccess> access{};       // of the control port
-    bool plain = false;  // without access also where other machines reach it
+    bool plain = false;                          // without access also where other machines reach it
     bool read_only = false;                      // the control port answers questions, and takes no requests
     std::chrono::milliseconds deadline{30'000};  // of a transition, where neither the request nor the next line has one
     std::map<Transition, std::chrono::milliseconds> deadlines{};
