@@ -125,6 +125,14 @@ class SecurityTest(ProgramTest):
                     self.assertEqual(len(ended.err.splitlines()), 1, ended.err)
             wait_until(lambda: "certificate has expired" in partition.err and "nobody gives no role" in partition.err,
                        "run control names who was refused, and why", poll=0.05)
+            with self.subTest("the log of run control elsewhere is not that of a directory here"):
+                log = self.assertEnds(run("run", "log", *as_who("nobody", "accounting"), "--dir", partition.directory), 1)
+                self.assertIn("gives no role", log.err)
+            replaced = partition.station("ros-1")["pid"]
+            self.ours.files("partition", days=90, renew=True)
+            self.assertEnds(run("run", "replace", "ros-1", "--dir", partition.directory), 0)
+            wait_until(lambda: (lambda s: s["pid"] not in (0, None, replaced) and s["state"] == "running")(partition.station("ros-1")),
+                       "a station that was started with the renewed certificate works beside the others", poll=0.05)
             # Who may read run control's own key, on its machine, needs no other certificate.
             stopped = self.assertEnds(run("run", "stop", "--dir", partition.directory, "--json"), 0).json
             self.assertEqual(stopped["problems"], [])
@@ -133,8 +141,8 @@ class SecurityTest(ProgramTest):
 
     def test_the_certificates_that_the_document_makes_serve_as_it_says(self):
         text = DOCUMENT.read_text().split("## From another machine")[1].split("\n## ")[0]
-        lines = re.findall(r"^\$ ((?:export|openssl) .*)$", text, re.MULTILINE)
-        self.assertEqual(len(lines), 7)
+        lines = re.findall(r"^\$ ((?:export|printf|openssl) .*)$", text, re.MULTILINE)
+        self.assertEqual(len(lines), 8)
         subprocess.run(["sh", "-ec", "\n".join(lines).replace("192.168.10.5", "127.0.0.1")], check=True, capture_output=True,
                        cwd=self.folder, timeout=120)
         section = re.search(r"\[security\]\n(?:.+\n)+", text).group().replace("/etc/weir", str(self.folder))
@@ -155,17 +163,23 @@ class SecurityTest(ProgramTest):
             view = wait_until(lambda: (lambda now: all(s["pid"] and s["control"] for s in now["stations"]) and now)(partition.get()),
                               "all stations are there", poll=0.05)
             control = {int(s["control"].rsplit(":", 1)[1]) for s in view["stations"]} | {int(partition._place().rsplit(":", 1)[1])}
+            owner = {int(s["control"].rsplit(":", 1)[1]): s["pid"] for s in view["stations"]}
+            owner[int(partition._place().rsplit(":", 1)[1])] = partition.pid
             asked = set()
             bare = context_of(self.ours.certificate)
             for pid in [partition.pid, *(s["pid"] for s in view["stations"])]:
                 for address, port in listening(pid):
                     if port not in control and address == "0100007F":
                         continue  # of data, within this machine
+                    self.assertEqual(pid, owner.get(port), f"port {port} is no control port of this process")
                     asked.add(port)
                     with self.subTest(pid=pid, port=port):
                         with socket.create_connection(("127.0.0.1", port), timeout=60) as plain:
                             plain.sendall(b"GET /status HTTP/1.0\r\n\r\n")
-                            self.assertNotIn(b"HTTP/", plain.recv(4096))
+                            try:
+                                self.assertNotIn(b"HTTP/", plain.recv(4096))
+                            except ConnectionResetError:
+                                pass
                         with self.assertRaises((ssl.SSLError, ConnectionError, http.client.RemoteDisconnected)):
                             ask(f"127.0.0.1:{port}", bare, "/status")
                         self.assertIn(ask(f"127.0.0.1:{port}", self.own, "/metrics")[0], (200, 404))
@@ -177,6 +191,15 @@ class SecurityTest(ProgramTest):
         self.assertIn("a control port there needs TLS", ended.err)
         ended = self.assertEnds(run("record", "--dir", self.folder / "R", "--create", "--metrics", "0.0.0.0:0"), 2)
         self.assertIn("a control port there needs TLS", ended.err)
+        ended = self.assertEnds(run("run", "stop", "--at", "192.0.2.1:9400"), 2)
+        self.assertIn("under TLS only", ended.err)
+
+    def test_a_certificate_that_has_ended_is_refused_at_the_start_and_one_that_soon_will_is_an_alarm(self):
+        for days, code, prints in ((-1, 2, "partition.crt ended on"), (2, 0, "ALARM certificate: .*ends on")):
+            with self.subTest(days=days):
+                self.ours.files("partition", days)
+                ended = self.assertEnds(run("run", self.file, "--dir", self.folder / f"D{days}", "--events", 10), code)
+                self.assertRegex(ended.err, prints)
 
     def test_a_section_that_is_not_whole_is_refused_with_what_is_missing(self):
         whole = self.file.read_text()

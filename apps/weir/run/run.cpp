@@ -31,12 +31,14 @@
 #include "weir/control/http_links.hpp"
 #include "weir/control/local_launcher.hpp"
 #include "weir/control/run_service.hpp"
+#include "weir/service/control_client.hpp"
 
 namespace weir::app {
 namespace {
 
 using namespace std::chrono_literals;
 
+constexpr std::chrono::hours certificate_warning{24 * 30};
 constexpr const char* weir_run = "weir run";
 
 struct RunOptions {
@@ -261,6 +263,34 @@ private:
     std::string text_;  // in effect
 };
 
+/// What run control shows to its stations. Errc::usage: it has ended; it soon will: an alarm.
+Result<std::optional<service::ControlTls>> own_tls(const std::optional<service::ControlAccess>& access,
+                                                   const Reporter& report, const Clock& clock) {
+    if (!access) return std::nullopt;
+    auto context = WEIR_TRY(transport::TlsContext::for_client(access->tls));
+    context.trust_own_key();
+    const auto left = context.certificate_ends() - clock.wall();
+    const auto when = fmt::format(
+        "{:%Y-%m-%d %H:%M:%S} UTC",
+        fmt::gmtime(std::chrono::system_clock::to_time_t(
+            std::chrono::time_point_cast<std::chrono::system_clock::duration>(context.certificate_ends()))));
+    const auto& file = access->tls.certificate.native();
+    if (left <= 0s) return fail(Errc::usage, fmt::format("{} ended on {}; give [security] a new one", file, when));
+    if (left < certificate_warning)
+        report.alarm("certificate",
+                     fmt::format("{} ends on {}; give a new one and start again before that", file, when));
+    return service::ControlTls{std::move(context), true};
+}
+
+std::optional<service::Metrics::Collection> collect_certificate(service::Metrics& metrics,
+                                                                const std::optional<service::ControlTls>& tls) {
+    if (!tls) return std::nullopt;
+    return metrics.collect([ends = tls->context.certificate_ends()](service::MetricSink& sink) {
+        sink.gauge("weir_tls_certificate_ends_timestamp_seconds", "when the certificate of the control ports ends", {},
+                   std::chrono::duration<double>(ends.time_since_epoch()).count());
+    });
+}
+
 int run_run(RunOptions& options) {
     if (options.partition.empty()) return fail_usage(weir_run, "which partition? weir run PARTITION.toml");
     std::error_code failed;
@@ -302,13 +332,10 @@ int run_run(RunOptions& options) {
     sinks.push_back(std::move(log_sink));
     service::Reports reports("run", clock, std::move(sinks));
     control::LocalLauncher launcher;
-    std::optional<transport::TlsContext> tls;
-    if (*access) {
-        auto opened = transport::TlsContext::for_client((*access)->tls);
-        if (!opened) return fail_with(weir_run, opened.error());
-        tls = std::move(*opened);
-    }
-    control::HttpLinks links(tls);
+    const auto tls = own_tls(*access, reports.reporter(), clock);
+    if (!tls) return fail_with(weir_run, tls.error());
+    const auto certificate = collect_certificate(metrics, *tls);
+    control::HttpLinks links(*tls);
     control::RunControl control(
         *partition, settings->options,
         [&](const control::StationEntry& station) { return launch_of(station, options, *directory); }, launcher, links,
@@ -324,7 +351,8 @@ int run_run(RunOptions& options) {
     if (!place) return fail_with(weir_run, place.error());
     if (options.wait)
         complain(weir_run, fmt::format("run control is at {} ({}); weir run start --dir {}", server->address(),
-                                       *access ? "TLS" : "this machine only", directory->path().native()));
+                                       *access ? "TLS, listens at " + options.listen : "this machine only",
+                                       directory->path().native()));
 
     Foreground foreground(options, control, line);
     foreground.drive(signals);

@@ -16,6 +16,7 @@
 #include "cli/process/signals.hpp"
 #include "run/run_place.hpp"
 #include "run/run_report.hpp"
+#include "stations/frame/input_settings.hpp"
 #include "stations/frame/partition_settings.hpp"
 #include "weir/base/system_clock.hpp"
 #include "weir/json/parse.hpp"
@@ -113,10 +114,24 @@ int show_result(const RemoteOptions& options, const json::value& partition) {
 Result<service::ControlClient> client_of(const RemoteOptions& options) {
     auto place = options.at.empty() ? RunPlace::find(options.directory) : RunPlace::Found{options.at};
     if (!place) return std::unexpected(place.error());
-    const auto& files = options.tls.any() ? options.tls : place->tls;
-    std::optional<transport::TlsContext> tls;
-    if (files.any()) tls = WEIR_TRY(transport::TlsContext::for_client(files));
+    const bool own = !options.tls.any();
+    const auto& files = own ? place->tls : options.tls;
+    std::optional<service::ControlTls> tls;
+    if (files.any()) {
+        auto context = WEIR_TRY(transport::TlsContext::for_client(files));
+        if (own) context.trust_own_key();
+        tls = service::ControlTls{std::move(context), own};
+    } else if (!options.at.empty() && !WEIR_TRY(on_this_machine(options.at))) {
+        return fail(Errc::usage,
+                    fmt::format("{} is another machine, where run control takes commands under TLS only; give "
+                                "--tls-certificate, --tls-key and --tls-ca",
+                                options.at));
+    }
     return service::ControlClient(place->address, answer_max, std::move(tls));
+}
+
+int fail_to_find(const RemoteOptions& options, const Error& error) {
+    return error.code == Errc::refused ? fail_missing(me(options), error.message()) : fail_with(me(options), error);
 }
 
 /// Run control took the command and is gone since, as it is when no further run is waited for.
@@ -161,7 +176,7 @@ int show_applied(const RemoteOptions& options, const json::value& answer) {
 
 int run_remote(const RemoteOptions& options) {
     const auto found = client_of(options);
-    if (!found) return fail_missing(me(options), found.error().message());
+    if (!found) return fail_to_find(options, found.error());
     const auto& client = *found;
     if (options.command == "status") {
         const auto partition = partition_of(client);
@@ -243,8 +258,8 @@ std::vector<std::filesystem::path> log_files(const std::filesystem::path& direct
 int run_log(const RemoteOptions& options) {
     const auto found = client_of(options);
     if (!found) {
-        const auto files = log_files(options.directory);
-        return files.empty() ? fail_missing(me(options), found.error().message()) : print_log_files(options, files);
+        const auto files = has_ended(options) ? log_files(options.directory) : std::vector<std::filesystem::path>{};
+        return files.empty() ? fail_to_find(options, found.error()) : print_log_files(options, files);
     }
     const auto& client = *found;
     std::uint64_t after = 0;
@@ -252,7 +267,9 @@ int run_log(const RemoteOptions& options) {
         const auto page = body_of(client.get(fmt::format("/log?after={}", after)));
         if (!page) {
             if (after > 0) return exit_good;  // it has ended
-            const auto files = log_files(options.directory);
+            const auto files = page.error().code == Errc::io && options.at.empty()
+                                   ? log_files(options.directory)
+                                   : std::vector<std::filesystem::path>{};
             return files.empty() ? fail_with(me(options), page.error()) : print_log_files(options, files);
         }
         json::Fields fields(*page, "the answer");

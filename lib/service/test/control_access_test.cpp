@@ -9,6 +9,7 @@
 #include "test_certificates.hpp"
 #include "weir/service/control_client.hpp"
 #include "weir/service/http_server.hpp"
+#include "weir/transport/socket.hpp"
 
 namespace weir::service {
 namespace {
@@ -42,11 +43,12 @@ private:
 class SecuredPort : public ::testing::Test {
 protected:
     HttpServer serve(ControlAccess access = {}, const std::string& listen = "127.0.0.1:0") {
-        access.tls = ours.files("partition");
+        if (!access.tls.any()) access.tls = ours.files("partition");
         HttpServerOptions options;
         options.listen = listen;
+        options.deadline = 1h;  // a machine may be busy with something else
         options.access = std::move(access);
-        options.refused = [this](const std::string&, const std::string& why) { refusals.add(why); };
+        options.refused = [this](const HttpRefusal& refusal) { refusals.add(refusal.why); };
         const auto answer = [](const char* text) {
             return [text](const HttpRequest&, const HttpAnswer& to) { to({.status = 200, .body = text}); };
         };
@@ -55,9 +57,10 @@ protected:
         EXPECT_TRUE(server.has_value()) << server.error().message();
         return std::move(server.value());
     }
-    static ControlClient client(const HttpServer& server, const transport::TlsFiles& files) {
-        return ControlClient("127.0.0.1:" + std::to_string(server.port()), 1_MiB,
-                             transport::TlsContext::for_client(files).value());
+    static ControlClient client(const HttpServer& server, const transport::TlsFiles& files, bool own = false) {
+        auto context = transport::TlsContext::for_client(files).value();
+        if (own) context.trust_own_key();
+        return ControlClient(server.address(), 1_MiB, ControlTls{std::move(context), own});
     }
     static std::string ask(const ControlClient& client) { return text_of(client.get("/status", 60s)); }
     static std::string command(const ControlClient& client) { return text_of(client.post("/run", "{}", 60s)); }
@@ -86,6 +89,7 @@ TEST_F(SecuredPort, AnOperatorCommandsAReaderAsksAndWhoHasNoRoleDoesNeither) {
     const auto nobody = client(server, ours.files("nobody", 3600, "accounting"));
     EXPECT_THAT(ask(nobody), AllOf(HasSubstr("nobody"), HasSubstr("gives no role")));
     EXPECT_THAT(command(nobody), HasSubstr("gives no role"));
+    EXPECT_THAT(text_of(nobody.get("/nothing", 60s)), HasSubstr("gives no role")) << "it learns of no path";
 }
 
 TEST_F(SecuredPort, TheRoleOfACertificateWithoutOneIsThatOfItsNameInTheLists) {
@@ -96,13 +100,40 @@ TEST_F(SecuredPort, TheRoleOfACertificateWithoutOneIsThatOfItsNameInTheLists) {
     EXPECT_THAT(ask(client(server, ours.files("erin"))), HasSubstr("gives no role"));
 }
 
-TEST_F(SecuredPort, ThePartitionsOwnCertificateIsAnOperators) {
+TEST_F(SecuredPort, WhoHasThePartitionsOwnKeyIsAnOperatorAndANamesakeIsNot) {
     ControlAccess access;
     access.tls = ours.files("own");
-    const transport::TlsPeer own{.names = {"own"}, .units = {}, .ours = true};
-    EXPECT_EQ(role_of(own, access), Role::operation);
-    const transport::TlsPeer namesake{.names = {"own"}, .units = {}, .ours = false};
-    EXPECT_EQ(role_of(namesake, access), std::nullopt);
+    const auto server = serve(access);
+    EXPECT_EQ(command(client(server, access.tls)), "commanded");
+    EXPECT_EQ(command(client(server, ours.renewed(access.tls, "own"))), "commanded") << "renewed, with the same key";
+    const auto namesake = ours.files("own");  // in the same files
+    EXPECT_THAT(command(client(server, namesake)), HasSubstr("gives no role"));
+}
+
+TEST_F(SecuredPort, PartsOfAPartitionGoOnWhenTheirCertificateHasEndedAndOthersAreToldThatItHas) {
+    ControlAccess access;
+    access.tls = ours.files("ended", -60);
+    const auto server = serve(access);
+    EXPECT_EQ(command(client(server, access.tls, true)), "commanded");
+    EXPECT_THAT(command(client(server, ours.files("alice", 3600, "weir-operator"))),
+                HasSubstr("certificate has expired"));
+}
+
+TEST_F(SecuredPort, APartOfThePartitionBelievesOnlyWhoHasThePartitionsKey) {
+    const auto server = serve();  // of another key, and of the same authority
+    EXPECT_THAT(command(client(server, ours.files("other", 3600, "weir-operator"), true)),
+                HasSubstr("not the partition's own"));
+}
+
+TEST_F(SecuredPort, ACertificateForServersOrClientsAloneIsRefusedWhereItIsRead) {
+    const auto server = ours.files("server", 3600, "", "serverAuth"),
+               asker = ours.files("asker", 3600, "", "clientAuth");
+    EXPECT_TRUE(transport::TlsContext::for_server(server).has_value());
+    EXPECT_TRUE(transport::TlsContext::for_client(asker).has_value());
+    const auto as_client = transport::TlsContext::for_client(server);
+    ASSERT_FALSE(as_client.has_value());
+    EXPECT_THAT(as_client.error().message(), AllOf(HasSubstr("server.pem"), HasSubstr("clientAuth")));
+    EXPECT_FALSE(transport::TlsContext::for_server(asker).has_value());
 }
 
 TEST_F(SecuredPort, WhoIsExpiredForeignOrWithoutACertificateIsRefusedByALineThatSaysWhich) {
@@ -126,6 +157,18 @@ TEST_F(SecuredPort, AClientDoesNotBelieveAServerOfAnotherAuthority) {
     const auto server = serve();
     EXPECT_THAT(ask(client(server, theirs.files("alice", 3600, "weir-operator"))),
                 HasSubstr("its certificate is not taken"));
+}
+
+TEST_F(SecuredPort, WhoNeverBeginsItsHandshakeKeepsNobodyOut) {
+    const auto server = serve();  // whose deadline is an hour: places come back by nothing else
+    std::vector<transport::Socket> idle;
+    for (int i = 0; i < 40; ++i) {
+        const auto addresses = transport::resolve({"127.0.0.1", server.port()}, false);
+        auto socket = transport::begin_connect(addresses.value().front(), {});
+        ASSERT_TRUE(socket.has_value());
+        idle.push_back(std::move(*socket));
+    }
+    EXPECT_EQ(ask(client(server, ours.files("alice", 3600, "weir-reader"))), "asked");
 }
 
 TEST_F(SecuredPort, WhatOtherMachinesReachIsServedWithTlsOnly) {

@@ -33,6 +33,27 @@ bool set_server_name(SSL* ssl, std::string host) {
     return SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, host.data()) == 1;
 }
 
+/// It has our key, and so is ours, or what ours was before it was renewed.
+bool is_our_own(const SSL* ssl, const X509* certificate) {
+    const auto* const own = SSL_get_certificate(ssl);
+    return own != nullptr && EVP_PKEY_eq(X509_get0_pubkey(own), X509_get0_pubkey(certificate)) == 1;
+}
+
+/// A verification of OpenSSL that takes our own certificate also when it has ended.
+int good_or_our_own(int good, X509_STORE_CTX* context) {
+    if (good == 1 || X509_STORE_CTX_get_error(context) != X509_V_ERR_CERT_HAS_EXPIRED ||
+        X509_STORE_CTX_get_error_depth(context) != 0)
+        return good;
+    const auto* const ssl =
+        static_cast<const SSL*>(X509_STORE_CTX_get_ex_data(context, SSL_get_ex_data_X509_STORE_CTX_idx()));
+    if (ssl == nullptr || !is_our_own(ssl, X509_STORE_CTX_get_current_cert(context))) return good;
+    X509_STORE_CTX_set_error(context, X509_V_OK);
+    return 1;
+}
+
+/// What its extended key usage allows.
+bool is_for(X509* certificate, int purpose) { return X509_check_purpose(certificate, purpose, 0) == 1; }
+
 }  // namespace
 
 Result<TlsContext> TlsContext::for_server(const TlsFiles& files) { return open(files, true); }
@@ -63,6 +84,12 @@ Result<TlsContext> TlsContext::open(const TlsFiles& files, bool server) {
         return bad_file("the key", files.key, "give the PEM file of this certificate's key with --tls-key");
     if (SSL_CTX_check_private_key(context.get()) != 1)
         return bad_file("the key", files.key, "it is not the key of that certificate");
+    if (!is_for(SSL_CTX_get0_certificate(context.get()), server ? X509_PURPOSE_SSL_SERVER : X509_PURPOSE_SSL_CLIENT))
+        return fail(Errc::usage,
+                    fmt::format("{} is no certificate for a TLS {}: its extended key usage leaves that out; "
+                                "have one made with {} too",
+                                files.certificate.native(), server ? "server" : "client",
+                                server ? "serverAuth" : "clientAuth"));
     if (SSL_CTX_load_verify_locations(context.get(), files.authority.c_str(), nullptr) != 1)
         return bad_file("the authority", files.authority, "give a PEM file with --tls-ca");
     if (server) {  // the authorities whose certificates are accepted are sent to clients
@@ -118,11 +145,14 @@ Result<> TlsContext::connect(Socket& socket, const std::string& host) const {
     return {};
 }
 
+void TlsContext::trust_own_key() {
+    SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, &good_or_our_own);
+}
+
 TlsPeer peer_of(const SSL* ssl) {
     const auto* const certificate = SSL_get0_peer_certificate(ssl);
     if (certificate == nullptr) return {};
-    const auto* const own = SSL_get_certificate(ssl);
-    return {names_of(certificate), units_of(certificate), own != nullptr && X509_cmp(own, certificate) == 0};
+    return {names_of(certificate), units_of(certificate), is_our_own(ssl, certificate)};
 }
 
 }  // namespace weir::transport

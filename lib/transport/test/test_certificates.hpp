@@ -30,13 +30,22 @@ public:
     Authority& operator=(const Authority&) = delete;
 
     /// A certificate for localhost, and the files that its owner needs. `seconds` below 0: it has expired. `unit`: the
-    /// organizational unit of its subject; empty: none.
-    TlsFiles files(const std::string& name, long seconds = 3600, const std::string& unit = "") const {
+    /// organizational unit of its subject; empty: none. `usage`: its extended key usage; empty: any.
+    TlsFiles files(const std::string& name, long seconds = 3600, const std::string& unit = "",
+                   const std::string& usage = "") const {
         const Key key(EVP_EC_gen("P-256"), &EVP_PKEY_free);
-        const auto certificate = make(name, key.get(), seconds, false, unit);
         const TlsFiles files{folder_ / (name + ".pem"), folder_ / (name + ".key"), folder_ / "ca.pem"};
-        write(files.certificate, certificate.get(), nullptr);
+        write(files.certificate, make(name, key.get(), seconds, false, unit, usage).get(), nullptr);
         write(files.key, nullptr, key.get());
+        return files;
+    }
+    /// Another certificate for the key of `files`, in a file of its own.
+    TlsFiles renewed(TlsFiles files, const std::string& name, long seconds = 3600) const {
+        std::FILE* file = std::fopen(files.key.c_str(), "r");
+        const Key key(PEM_read_PrivateKey(file, nullptr, nullptr, nullptr), &EVP_PKEY_free);
+        std::fclose(file);
+        files.certificate = folder_ / (name + ".renewed.pem");
+        write(files.certificate, make(name, key.get(), seconds, false).get(), nullptr);
         return files;
     }
     std::filesystem::path folder() const { return folder_; }
@@ -45,8 +54,8 @@ private:
     using Key = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
     using Certificate = std::unique_ptr<X509, decltype(&X509_free)>;
 
-    Certificate make(const std::string& name, EVP_PKEY* key, long seconds, bool authority,
-                     const std::string& unit = "") const {
+    Certificate make(const std::string& name, EVP_PKEY* key, long seconds, bool authority, const std::string& unit = "",
+                     const std::string& usage = "") const {
         Certificate made(X509_new(), &X509_free);
         static long serial = 1;
         X509_set_version(made.get(), X509_VERSION_3);
@@ -67,6 +76,7 @@ private:
             X509_EXTENSION_free(extension);
         };
         extend(NID_basic_constraints, authority ? "critical,CA:TRUE" : "CA:FALSE");
+        if (!usage.empty()) extend(NID_ext_key_usage, usage.c_str());
         if (!authority) extend(NID_subject_alt_name, "DNS:localhost,IP:127.0.0.1");
         EXPECT_GT(X509_sign(made.get(), key_.get(), EVP_sha256()), 0);
         return made;

@@ -51,7 +51,7 @@ Result<std::unique_ptr<service::StationFrame>> start_alone(service::Station& sta
                                                            const service::StationServices& services) {
     using service::Transition;
     std::optional<service::ControlAccess> access;
-    if (port.tls.any() && !port.listen.empty() && !WEIR_TRY(on_this_machine(port.listen)))
+    if (port.tls.any() && !port.plain && !port.listen.empty() && !WEIR_TRY(on_this_machine(port.listen)))
         access = service::ControlAccess{.tls = port.tls};
     auto frame = WEIR_TRY(service::StationFrame::start(station,
                                                        {.name = name,

@@ -45,7 +45,7 @@ inline constexpr std::chrono::milliseconds as_long_as_it_takes = std::chrono::ho
 struct AlonePort {
     std::string listen;         // empty: nowhere
     transport::TlsFiles tls{};  // on addresses that other machines reach; askers show a certificate with a role
-    bool plain = false;         // true: also there without TLS
+    bool plain = false;         // true: without TLS there too
 };
 
 /// The station in a frame, up to a run that has begun. Only this process drives it.

@@ -52,7 +52,7 @@ private:
 
 class HttpLink final : public StationLink {
 public:
-    HttpLink(const std::string& address, const std::optional<transport::TlsContext>& tls,
+    HttpLink(const std::string& address, const std::optional<service::ControlTls>& tls,
              std::chrono::milliseconds report_deadline)
         : client_(address, 16_MiB, tls),
           events_client_(address, 1_GiB, tls),

@@ -2,6 +2,7 @@
 #include "weir/service/control_client.hpp"
 
 #include <fmt/format.h>
+#include <openssl/ssl.h>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -34,8 +35,8 @@ using TlsStream = beast::ssl_stream<beast::tcp_stream>;
 template <class Stream>
 class Exchange {
 public:
-    Exchange(Stream stream, http::request<http::string_body> request, Bytes answer_max)
-        : stream_(std::move(stream)), request_(std::move(request)) {
+    Exchange(Stream stream, http::request<http::string_body> request, Bytes answer_max, bool own = false)
+        : stream_(std::move(stream)), request_(std::move(request)), own_(own) {
         parser_.body_limit(answer_max.count());
     }
 
@@ -47,6 +48,10 @@ public:
             if constexpr (std::is_same_v<Stream, TlsStream>) {
                 stream_.async_handshake(TlsStream::client, [this](const beast::error_code& shaken) {
                     if (shaken) return void(ended = shaken);
+                    if (own_ && !transport::peer_of(stream_.native_handle()).ours) {
+                        stranger_ = true;
+                        return void(ended = asio::error::access_denied);
+                    }
                     send();
                 });
             } else {
@@ -61,7 +66,7 @@ public:
             if (ended.category() == asio::error::get_ssl_category())
                 return transport::reason_of(stream_.native_handle(), static_cast<unsigned long>(ended.value()));
         }
-        return ended.message();
+        return stranger_ ? "its certificate is not the partition's own" : ended.message();
     }
     [[nodiscard]] ControlAnswer answer() { return {parser_.get().result_int(), std::move(parser_.get().body())}; }
 
@@ -81,6 +86,8 @@ private:
     beast::flat_buffer buffer_;
     http::request<http::string_body> request_;
     http::response_parser<http::string_body> parser_;
+    const bool own_;
+    bool stranger_ = false;
 };
 
 template <class Stream>
@@ -126,13 +133,13 @@ Result<ControlAnswer> ControlClient::ask(bool post, const std::string& path, con
             Exchange<beast::tcp_stream> talk(beast::tcp_stream(io), std::move(request), answer_max_);
             return exchange(io, talk, endpoint, path, deadline, address_);
         }
-        SSL_CTX_up_ref(tls_->native());
-        asio::ssl::context context(tls_->native());  // and takes it
+        SSL_CTX_up_ref(tls_->context.native());
+        asio::ssl::context context(tls_->context.native());  // and takes it
         TlsStream stream(io, context);
         if (!endpoint.address().is_loopback() &&
             !transport::TlsContext::expect(stream.native_handle(), endpoint.address().to_string()))
             return fail(Errc::io, fmt::format("cannot begin TLS with {}", address_));
-        Exchange<TlsStream> talk(std::move(stream), std::move(request), answer_max_);
+        Exchange<TlsStream> talk(std::move(stream), std::move(request), answer_max_, tls_->own);
         return exchange(io, talk, endpoint, path, deadline, address_);
     } catch (const std::system_error& error) {  // Asio's constructors, when there are no descriptors
         return fail_errno(error.code().value(), fmt::format("cannot ask {}", address_));

@@ -32,14 +32,14 @@ HttpRoute metrics_route(const Metrics& metrics) {
         }};
 }
 
-std::function<void(const std::string&, const std::string&)> report_refusals(Reporter report, std::string where) {
-    return [report = std::move(report), where = std::move(where)](const std::string& address, const std::string& why) {
+std::function<void(const HttpRefusal&)> report_refusals(Reporter report, std::string where) {
+    return [report = std::move(report), where = std::move(where)](const HttpRefusal& refusal) {
         report({.severity = Severity::warning,
-                .what = fmt::format("{} was refused at the control port", address),
+                .what = fmt::format("{} was refused at the control port", refusal.address),
                 .where = where,
-                .why = why,
-                .advice = "give it a certificate of the partition's authority, and a role in [security]",
-                .key = "refused at the control port"});
+                .why = refusal.why,
+                .advice = {},
+                .key = "refused at the control port: " + refusal.who});
     };
 }
 
@@ -61,14 +61,16 @@ public:
     Result<> listen() {
         const auto endpoint = WEIR_TRY(parse_endpoint(shared_.options.listen));
         if (shared_.options.access) {
-            const auto tls = WEIR_TRY(transport::TlsContext::for_server(shared_.options.access->tls));
+            auto tls = WEIR_TRY(transport::TlsContext::for_server(shared_.options.access->tls));
+            tls.trust_own_key();
             SSL_CTX_up_ref(tls.native());
             tls_.emplace(tls.native());  // and takes it
         } else if (!endpoint.address().is_loopback() && !shared_.options.plain) {
             return fail(Errc::usage,
                         fmt::format("{} is reached by other machines, and a control port there needs TLS; give "
-                                    "tls_certificate, tls_key and tls_ca (in [security] of a partition), or an address "
-                                    "of this machine, as 127.0.0.1:0",
+                                    "certificates ([security] of a partition, --tls-certificate of weir record), or an "
+                                    "address of this machine, as 127.0.0.1:0; --plain of weir record and weir handoff "
+                                    "shows metrics to all",
                                     shared_.options.listen));
         }
         beast::error_code ec;
@@ -132,13 +134,15 @@ private:
             std::ranges::count_if(sessions, [&](const HttpConnection* session) { return session->peer() == peer; });
         const bool peer_is_full = of_peer >= static_cast<std::ptrdiff_t>(shared_.options.connections_per_peer_max);
         if (!peer_is_full && sessions.size() < shared_.options.connections_max) return true;
-        const auto longest = [&](bool asked) {
+        const auto longest = [&](bool known, bool asked) {
             return std::ranges::find_if(sessions, [&](const HttpConnection* session) {
-                return session->waits() && session->has_asked() == asked && (!peer_is_full || session->peer() == peer);
+                return session->waits() && session->is_known() == known && session->has_asked() == asked &&
+                       (!peer_is_full || session->peer() == peer);
             });
         };
-        auto at = longest(false);
-        if (at == sessions.end()) at = longest(true);  // those that asked before stay longer: run control, scrapers
+        auto at = longest(!tls_, false);  // over TLS nobody is known yet who comes, and takes no place of who is
+        if (at == sessions.end() && !tls_)
+            at = longest(true, true);  // those that asked before stay longer: run control, scrapers
         if (at == sessions.end()) return false;
         (*at)->make_room();
         return true;

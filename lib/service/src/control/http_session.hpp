@@ -32,6 +32,7 @@ namespace http = boost::beast::http;
 using Tcp = asio::ip::tcp;
 using TlsStream = beast::ssl_stream<beast::tcp_stream>;
 
+inline constexpr std::size_t unknown_drain_max = 64U << 10;  // the same, of who is not known
 inline constexpr std::size_t drain_max = 64U << 20;  // bytes of a request that was refused, read and thrown away
 
 /// What an answer from another thread goes through: the server may be gone by then.
@@ -49,6 +50,8 @@ public:
     [[nodiscard]] virtual bool waits() const noexcept = 0;
     /// It has asked something before.
     [[nodiscard]] virtual bool has_asked() const noexcept = 0;
+    /// It may ask: over TLS, after the handshake.
+    [[nodiscard]] virtual bool is_known() const noexcept = 0;
     /// Ends at once, for another connection that comes.
     virtual void make_room() = 0;
 };
@@ -80,6 +83,7 @@ public:
     [[nodiscard]] const asio::ip::address& peer() const noexcept override { return peer_; }
     [[nodiscard]] bool waits() const noexcept override { return waits_; }
     [[nodiscard]] bool has_asked() const noexcept override { return served_total_ > 0; }
+    [[nodiscard]] bool is_known() const noexcept override { return known_; }
     void make_room() override {
         shared_.sessions.erase(*std::exchange(listed_, std::nullopt));
         beast::error_code ignored;  // closed in any case
@@ -88,6 +92,7 @@ public:
 
     void begin() {
         if constexpr (!secure) {
+            known_ = true;
             read();
         } else {
             wait_for_peer();
@@ -109,27 +114,28 @@ private:
             if (!ec) {
                 certificate_ = transport::peer_of(stream_.native_handle());
                 role_ = role_of(certificate_, *shared_.options.access);
+                known_ = true;
                 return read();
             }
-            refused(ec.category() == asio::error::get_ssl_category()
-                        ? transport::reason_of(stream_.native_handle(), static_cast<unsigned long>(ec.value()))
-                    : ec == beast::error::timeout ? "it showed no certificate in time"
-                                                  : "it ended the connection before it had shown a certificate");
+            refuse({}, ec.category() == asio::error::get_ssl_category()
+                           ? transport::reason_of(stream_.native_handle(), static_cast<unsigned long>(ec.value()))
+                       : ec == beast::error::timeout ? "it showed no certificate in time"
+                                                     : "it ended the connection before it had shown a certificate");
             wait_for_peer();
             end_sending();
-            drain();  // what it asks already; else it might not see why it is refused
+            drain(unknown_drain_max);  // what it asks already; else it might not see why it is refused
         }
     }
 
-    void refused(const std::string& why) {
-        if (shared_.options.refused) shared_.options.refused(peer_.to_string(), why);
+    void refuse(const std::string& who, const std::string& why) {
+        if (shared_.options.refused) shared_.options.refused({peer_.to_string(), who, why});
     }
 
     void read() {
         wait_for_peer();
         parser_.emplace();
         parser_->header_limit(shared_.options.header_size_max);
-        parser_->body_limit(shared_.options.body_size_max.count());
+        parser_->body_limit(not_allowed(true) ? 0 : shared_.options.body_size_max.count());
         tcp().expires_never();
         // A timer of our own: the stream's would close the connection, and a slow client should get the reason.
         timer_.expires_after(shared_.options.deadline);
@@ -157,6 +163,7 @@ private:
         keep_ = false;
         if (too_slow_ && ec)
             return parser_->got_some() ? respond(http_error(408, "the request did not arrive in time")) : void();
+        if (ec == http::error::body_limit && not_allowed(true)) return forbid(*not_allowed(true));
         if (ec == http::error::body_limit)
             return respond(
                 http_error(413, fmt::format("a body of more than {}", to_string(shared_.options.body_size_max))));
@@ -179,6 +186,7 @@ private:
 
     void find_answer(const HttpRequest& request) {
         const auto verb = parser_->get().method();
+        if (const auto why = not_allowed(verb != http::verb::get && verb != http::verb::head)) return forbid(*why);
         std::string allowed, paths;
         for (const auto& route : shared_.routes) {
             if (route.path != request.path) {
@@ -187,10 +195,6 @@ private:
             }
             const bool post = route.method == HttpRoute::Method::post;
             if (post ? verb == http::verb::post : verb == http::verb::get || verb == http::verb::head) {
-                if (const auto why = not_allowed(post)) {
-                    refused(*why);
-                    return respond(http_error(403, *why));
-                }
                 if (post) {
                     if (const auto why = not_from_a_program()) return respond(http_error(why->first, why->second));
                 }
@@ -203,6 +207,10 @@ private:
         respond(http_error(405, fmt::format("only {}", allowed)));
     }
 
+    void forbid(const std::string& why) {
+        refuse(certificate_.names.empty() ? "?" : certificate_.names.front(), why);
+        respond(http_error(403, why));
+    }
     std::optional<std::string> not_allowed(bool command) const {
         return shared_.options.access ? forbidden(certificate_, role_, command) : std::nullopt;
     }
@@ -280,17 +288,17 @@ private:
     }
     void end_connection() {
         end_sending();
-        if (!parser_->is_done()) drain();
+        if (!parser_->is_done()) drain(drain_max);
     }
 
     /// A connection that is closed with bytes unread is reset, and the peer may lose the answer with the reason.
-    void drain() {
-        tcp().socket().async_read_some(
-            asio::buffer(waste_), [self = this->shared_from_this()](const beast::error_code& ec, std::size_t size) {
-                self->drained_ += size;
-                if (!ec && self->drained_ < drain_max) return self->drain();
-                self->timer_.cancel();
-            });
+    void drain(std::size_t at_most) {
+        tcp().socket().async_read_some(asio::buffer(waste_), [self = this->shared_from_this(), at_most](
+                                                                 const beast::error_code& ec, std::size_t size) {
+            self->drained_ += size;
+            if (!ec && self->drained_ < at_most) return self->drain(at_most);
+            self->timer_.cancel();
+        });
         if (std::exchange(draining_, true)) return;
         timer_.expires_after(shared_.options.deadline);
         timer_.async_wait([self = this->shared_from_this()](const beast::error_code& stopped) {
@@ -315,7 +323,7 @@ private:
     std::uint64_t served_total_ = 0;
     std::array<char, 16'384> waste_;
     std::size_t drained_ = 0;
-    bool too_slow_ = false, head_ = false, keep_ = false, draining_ = false;
+    bool known_ = false, too_slow_ = false, head_ = false, keep_ = false, draining_ = false;
 };
 
 }  // namespace weir::service

@@ -40,7 +40,7 @@ Result<std::unique_ptr<StationFrame>> StationFrame::start(Station& station, cons
             WEIR_TRY(HttpServer::start({.listen = options.control,
                                         .access = options.access,
                                         .plain = options.plain && options.read_only,
-                                        .refused = report_refusals(services.reports.reporter(), options.control)},
+                                        .refused = report_refusals(services.reports.reporter(), options.name)},
                                        control_routes(frame->loop, services, options)));
     }
     return std::unique_ptr<StationFrame>(new StationFrame(std::move(frame)));

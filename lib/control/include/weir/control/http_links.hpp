@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "weir/control/station_link.hpp"
-#include "weir/transport/tls.hpp"
+#include "weir/service/control_client.hpp"
 
 namespace weir::control {
 
@@ -16,14 +16,14 @@ class HttpLinks final : public StationLinks {
 public:
     /// `tls`: what run control shows to stations whose control ports want it. `report_deadline`: how long a report is
     /// waited for.
-    explicit HttpLinks(std::optional<transport::TlsContext> tls = {},
+    explicit HttpLinks(std::optional<service::ControlTls> tls = {},
                        std::chrono::milliseconds report_deadline = std::chrono::seconds{2})
         : tls_(std::move(tls)), report_deadline_(report_deadline) {}
 
     [[nodiscard]] std::unique_ptr<StationLink> open(const std::string& address) override;
 
 private:
-    const std::optional<transport::TlsContext> tls_;
+    const std::optional<service::ControlTls> tls_;
     const std::chrono::milliseconds report_deadline_;
 };
 

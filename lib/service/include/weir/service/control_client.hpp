@@ -22,13 +22,18 @@ struct ControlAnswer {
     [[nodiscard]] std::string error() const;
 };
 
+struct ControlTls {
+    transport::TlsContext context;
+    bool own = false;  // we are of the partition: who answers must have our own key
+};
+
 /// Sends requests to one address: "127.0.0.1:41234", "localhost:9100", "[::1]:9100". Any thread; calls wait up to their
 /// deadline. With `tls`, who answers must show a certificate of our authority, made out for the address; on an address
 /// of this machine for any name, since certificates are rarely made out for those.
 class ControlClient {
 public:
     explicit ControlClient(std::string address, Bytes answer_max = Bytes{128U << 20},
-                           std::optional<transport::TlsContext> tls = {})
+                           std::optional<ControlTls> tls = {})
         : address_(std::move(address)), answer_max_(answer_max), tls_(std::move(tls)) {}
 
     [[nodiscard]] const std::string& address() const noexcept { return address_; }
@@ -55,7 +60,7 @@ private:
                                             std::chrono::milliseconds deadline) const;
     std::string address_;
     Bytes answer_max_;
-    std::optional<transport::TlsContext> tls_;
+    std::optional<ControlTls> tls_;
 };
 
 }  // namespace weir::service

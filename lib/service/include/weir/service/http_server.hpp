@@ -22,12 +22,18 @@
 
 namespace weir::service {
 
+struct HttpRefusal {
+    std::string address;  // of who asked, without its port
+    std::string who;      // the first name of its certificate; empty: it showed none that is good
+    std::string why;
+};
+
 struct HttpServerOptions {
     std::string listen = "127.0.0.1:0";     // address:port; port 0: the system chooses; "[::1]:9100" for IPv6
     std::optional<ControlAccess> access{};  // mutual TLS; none: plain, and only on addresses of this machine,
     bool plain = false;                     // unless that is wanted: any machine that reaches it may ask
-    /// Who was not let in, or may not do what it asked. On the server's thread; must not wait.
-    std::function<void(const std::string& address, const std::string& why)> refused{};
+    /// Called for who was not let in, or may not do what it asked. On the server's thread; must not wait.
+    std::function<void(const HttpRefusal&)> refused{};
     std::uint32_t connections_max = 32;  // one more takes the place of the one that has waited longest for a request
     std::uint32_t connections_per_peer_max = 16;  // of one address, in the same way; each at least 1
     std::uint32_t header_size_max = 8192;
@@ -64,9 +70,8 @@ struct HttpRoute {
 /// GET /metrics. The metrics outlive the server.
 [[nodiscard]] HttpRoute metrics_route(const Metrics& metrics);
 
-/// For HttpServerOptions::refused: warnings of the control port at `where`.
-[[nodiscard]] std::function<void(const std::string&, const std::string&)> report_refusals(Reporter report,
-                                                                                          std::string where);
+/// For HttpServerOptions::refused: warnings of the control port of the station `where`.
+[[nodiscard]] std::function<void(const HttpRefusal&)> report_refusals(Reporter report, std::string where);
 
 class HttpServer {
 public:

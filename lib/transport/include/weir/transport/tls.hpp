@@ -43,8 +43,11 @@ public:
 
     /// Ours; SSL_CTX_up_ref() for who keeps it.
     [[nodiscard]] ssl_ctx_st* native() const noexcept { return context_.get(); }
-    /// The other side's certificate must be made out for `host`, a name or an address. False: out of memory.
+    /// The other side's certificate must be made out for `host`, a name or an address. False: OpenSSL does not take it.
     [[nodiscard]] static bool expect(ssl_st* ssl, const std::string& host);
+    /// From now on who has our own key is believed also when the certificate has ended: parts of one system that share
+    /// it go on. Before the first connection.
+    void trust_own_key();
 
     /// When our own certificate ends.
     [[nodiscard]] WallTime certificate_ends() const;
@@ -61,7 +64,7 @@ private:
 struct TlsPeer {
     std::vector<std::string> names{};  // common names first, then alternative names for hosts
     std::vector<std::string> units{};  // organizational units of its subject (OU, RFC 4519)
-    bool ours = false;                 // it shows the very certificate that we show
+    bool ours = false;                 // its key is ours
 };
 [[nodiscard]] TlsPeer peer_of(const ssl_st* ssl);
 
