@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who may ask a control port, and what. Under mutual TLS a certificate names a person or a program, and gives it a
 // role: by an organizational unit of its subject (OU, RFC 4519) "weir-operator", "weir-station" or "weir-reader", or
-// because its name is listed. The partition's own certificate is an operator's. A certificate of the authority without
+// because its name is listed. The partition's own key is an operator's. A certificate of the authority without
 // a role may nothing.
 #pragma once
 

@@ -24,7 +24,7 @@ struct ControlAnswer {
 
 struct ControlTls {
     transport::TlsContext context;
-    bool own = false;  // we are of the partition: who answers must have our own key
+    bool own = false;  // we are of the partition: who answers must have our own key, at whatever address
 };
 
 /// Sends requests to one address: "127.0.0.1:41234", "localhost:9100", "[::1]:9100". Any thread; calls wait up to their
