@@ -201,6 +201,11 @@ int run_remote(const RemoteOptions& options) {
         parameters[json_text(parameter.substr(0, equals))] = json_text(parameter.substr(equals + 1));
     }
     if (!parameters.empty()) command["parameters"] = std::move(parameters);
+    if (options.command == "start") {  // right behind weir run --wait
+        const auto up =
+            wait_for(client, {"ready", "starting", "running", "paused", "stopping", "ending", "down"}, options.wait);
+        if (!up) return fail_with(me(options), up.error());
+    }
     const auto taken = body_of(client.post("/run", json::serialize(command)));
     if (!taken) return fail_with(me(options), taken.error());
     if (options.command == "apply") return show_applied(options, *taken);

@@ -278,5 +278,32 @@ TEST_F(RunControlTest, ATriggerUnitMayGoWhenAllTriggersOfTheRunHaveComeHoweverLo
     EXPECT_EQ(control->view().state, PartitionState::running);
 }
 
+TEST_F(RunControlTest, ATriggerUnitMayGoWhileItsLastTriggersWaitForRoom) {
+    start_run();
+    auto& counters = station("l2sv").report.status.counters;
+    counters["input_connections"] = 1;
+    pass(1s);
+    counters["input_connections"] = 0;
+    counters["input_blocks_waiting"] = 1;
+    pass(30s);
+    EXPECT_THAT(reported, Not(Contains(HasSubstr("brings triggers"))));
+    counters["input_blocks_waiting"] = 0;
+    pass(30s);
+    EXPECT_THAT(reported, Contains(HasSubstr("no program that brings triggers is connected any more")));
+}
+
+TEST_F(RunControlTest, ATriggerUnitThatComesBackWithTheLastTriggersIsSaidToBeThereAgain) {
+    start_run();
+    auto& counters = station("l2sv").report.status.counters;
+    counters["input_connections"] = 1;
+    pass(1s);
+    counters["input_connections"] = 0;
+    pass(8s);
+    counters["input_connections"] = 1;
+    counters["triggers_complete"] = 1;
+    pass(1s);
+    EXPECT_THAT(reported, Contains(HasSubstr("brings triggers is connected again")));
+}
+
 }  // namespace
 }  // namespace weir::control

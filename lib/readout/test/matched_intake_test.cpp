@@ -171,7 +171,7 @@ TEST_F(Matched, WhatCameBeforeTheFragmentsThatShowTheClockIsRefusedWithThatReaso
     matched.end_run();
     for (std::uint32_t event = 1; event <= times.size(); ++event) EXPECT_TRUE(holds(one, event)) << event;
     EXPECT_EQ(rejected(store, RobReject::clock_unknown), noise);
-    EXPECT_EQ(alarms, std::vector<std::string>{"board_clock"});
+    EXPECT_EQ(alarms, std::vector<std::string>{"board_clock_late"});
     EXPECT_EQ(texts, std::vector<std::string>{"fragments were refused, since their board's clock was found only with "
                                               "those behind them: 16 until now"});
 }

@@ -133,7 +133,8 @@ Result<> check_parts(const std::filesystem::path& file, const std::vector<FileSe
     return {};
 }
 
-/// A source is served by one readout. What a file or a generator brings by itself is known only when readouts run.
+/// A source is served by one readout. Looked at are those that are named; what a file or a generator brings by itself
+/// is found when the readouts run.
 Result<> check_sources(const std::filesystem::path& file, const std::vector<FileSection>& sections) {
     struct Owner {
         std::string section;

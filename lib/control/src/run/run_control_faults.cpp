@@ -255,9 +255,6 @@ void RunControl::State::look_at_trigger_unit() {
     const auto& status = supervisor->status();
     const auto connections = status.counters.find("input_connections");
     if (connections == status.counters.end() || status.finished) return;
-    // All that the run wants have come: events are still in hand, and their unit may go.
-    const auto complete = status.counters.find("triggers_complete");
-    if (complete != status.counters.end() && complete->second > 0) return;
     if (connections->second > 0) {
         if (trigger_unit_ == TriggerUnit::gone)
             report(Severity::information, "a program that brings triggers is connected again");
@@ -265,11 +262,19 @@ void RunControl::State::look_at_trigger_unit() {
         trigger_unit_missed_.reset();
         return;
     }
+    // All that the run wants have come, or some wait for room: their unit may go.
+    for (const char* name : {"triggers_complete", "input_blocks_waiting"}) {
+        const auto counter = status.counters.find(name);
+        if (counter != status.counters.end() && counter->second > 0) {
+            trigger_unit_missed_.reset();
+            return;
+        }
+    }
     if (!trigger_unit_missed_) trigger_unit_missed_ = now_;
     if (trigger_unit_ == TriggerUnit::connected && now_ - *trigger_unit_missed_ >= triggerless_max) {
         trigger_unit_ = TriggerUnit::gone;
         report_({.severity = Severity::warning,
-                 .what = fmt::format("no program that brings triggers is connected any more; {} triggers came",
+                 .what = fmt::format("no program that brings triggers is connected any more; {} triggers were taken",
                                      events_of(results()).triggers),
                  .where = supervisor->entry().name,
                  .advice =

@@ -233,10 +233,10 @@ void MatchedIntake::report_changes(Source& source, const TimeMatcherCounts& befo
                  .what = "fragments were refused, since their board's clock was found only with those behind them",
                  .where = where,
                  .why = fmt::format("{} until now", after.passed_over),
-                 .advice = "those behind them are matched; look whether the board sends noise when it begins, or "
-                           "fragments closer to each other than 4 times match",
+                 .advice = "those behind them are matched; look whether the board sends noise when it begins or its "
+                           "clock has jumped, or fragments closer to each other than 4 times match",
                  .key = "board_clock_late " + where,
-                 .alarm = "board_clock"});
+                 .alarm = "board_clock_late"});
     const auto without_clock = after.decided[unlocked] - after.passed_over;
     if (without_clock > before.decided[unlocked] - before.passed_over)
         report_(
