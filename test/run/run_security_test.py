@@ -128,6 +128,8 @@ class SecurityTest(ProgramTest):
             with self.subTest("the log of run control elsewhere is not that of a directory here"):
                 log = self.assertEnds(run("run", "log", *as_who("nobody", "accounting"), "--dir", partition.directory), 1)
                 self.assertIn("gives no role", log.err)
+            self.assertEnds(run("run", "mask", "0x420001", "--person", "somebody else", *alice), 0)
+            self.assertEqual([(c["what"], c["who"]) for c in partition.get()["changes"]], [("mask", "alice")], "as the certificate says")
             replaced = partition.station("ros-1")["pid"]
             self.ours.files("partition", days=90, renew=True)
             self.assertEnds(run("run", "replace", "ros-1", "--dir", partition.directory), 0)

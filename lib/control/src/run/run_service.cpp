@@ -62,15 +62,15 @@ service::HttpResponse alarms_of(const RunServiceParts& parts) {
     return answer_of(json::object{{"alarms", std::move(alarms)}});
 }
 
-service::HttpResponse acknowledge(service::Reports& reports, std::string_view body) {
-    const auto document = json::parse(body);
+service::HttpResponse acknowledge(service::Reports& reports, const service::HttpRequest& request) {
+    const auto document = json::parse(request.body);
     if (!document) return refusal(document.error());
     json::Fields fields(*document, "the request");
     const auto alarm = fields.text("name", std::nullopt, 1000);
     const auto person = fields.text("person");
     fields.no_others();
     if (auto read = fields.result(); !read) return refusal(read.error());
-    if (!reports.acknowledge(alarm, person))
+    if (!reports.acknowledge(alarm, request.person.empty() ? person : request.person))
         return service::http_error(409, fmt::format("no alarm \"{}\" is latched", alarm));
     return answer_of(json::object{{"acknowledged", json::safe(alarm)}});
 }
@@ -89,29 +89,35 @@ service::HttpResponse apply(const RunServiceParts& parts) {
                                   {"anew", texts(applied->anew)}});
 }
 
-service::HttpResponse obey(const RunServiceParts& parts, std::string_view body) {
+/// Who commands: as the certificate says, else as the command does.
+std::string person_of(const service::HttpRequest& request, const RunCommand& command) {
+    if (!request.person.empty()) return request.person;
+    return command.person.empty() ? "command" : command.person;
+}
+
+service::HttpResponse obey(const RunServiceParts& parts, const service::HttpRequest& request) {
     auto& control = parts.control;
-    const auto command = parse_run_command(body);
+    const auto command = parse_run_command(request.body);
     if (!command) return refusal(command.error());
+    const auto person = person_of(request, *command);
     Result<> done;
     switch (command->kind) {
         case RunCommand::Kind::start:
             if (const auto run = control.start(command->request); !run) done = std::unexpected(run.error());
             break;
         case RunCommand::Kind::stop:
-            done = control.stop(command->reason.empty() ? "stopped by command" : command->reason);
+            done = control.stop(command->reason.empty() ? "stopped by " + person : command->reason);
             break;
         case RunCommand::Kind::pause: done = control.pause(); break;
         case RunCommand::Kind::resume: done = control.resume(); break;
         case RunCommand::Kind::replace: done = control.replace(command->station); break;
         case RunCommand::Kind::mask:
         case RunCommand::Kind::unmask:
-            done = control.mask(command->source, command->kind == RunCommand::Kind::mask,
-                                command->person.empty() ? "command" : command->person);
+            done = control.mask(command->source, command->kind == RunCommand::Kind::mask, person);
             break;
         case RunCommand::Kind::apply: return apply(parts);
         case RunCommand::Kind::exit:
-            control.shut_down(command->reason.empty() ? "ended by command" : command->reason);
+            control.shut_down(command->reason.empty() ? "ended by " + person : command->reason);
             break;
     }
     if (!done) return refusal(done.error());
@@ -135,11 +141,11 @@ std::vector<service::HttpRoute> run_routes(const RunServiceParts& parts) {
          [parts](const service::HttpRequest&, const service::HttpAnswer& answer) { answer(alarms_of(parts)); }},
         {Method::post, "/alarms/acknowledge",
          [parts](const service::HttpRequest& request, const service::HttpAnswer& answer) {
-             answer(acknowledge(parts.reports, request.body));
+             answer(acknowledge(parts.reports, request));
          }},
         {Method::post, "/run",
          [parts](const service::HttpRequest& request, const service::HttpAnswer& answer) {
-             answer(obey(parts, request.body));
+             answer(obey(parts, request));
          }},
         service::metrics_route(parts.metrics),
     };

@@ -47,8 +47,8 @@ HttpResponse alarms_of(const Reports& reports) {
     return as_json({{"alarms", alarms}});
 }
 
-HttpResponse acknowledge(Reports& reports, const std::string& body) {
-    const auto document = json::parse(body);
+HttpResponse acknowledge(Reports& reports, const HttpRequest& request) {
+    const auto document = json::parse(request.body);
     if (!document) return http_error(400, document.error().message());
     json::Fields fields(*document, "the request");
     const auto alarm = fields.text("name", std::nullopt, 4096);
@@ -56,7 +56,8 @@ HttpResponse acknowledge(Reports& reports, const std::string& body) {
     fields.no_others();
     if (person.empty()) fields.fail_with("\"person\" of the request is empty; give the name of who acknowledges");
     if (const auto good = fields.result(); !good) return http_error(400, good.error().message());
-    if (!reports.acknowledge(alarm, person)) return http_error(404, "no alarm of that name is latched");
+    if (!reports.acknowledge(alarm, request.person.empty() ? person : request.person))
+        return http_error(404, "no alarm of that name is latched");
     return as_json({{"acknowledged", json::safe(alarm)}});
 }
 
@@ -126,7 +127,7 @@ std::vector<HttpRoute> control_routes(FrameLoop& loop, const StationServices& se
                       }});
     routes.push_back({post, "/alarms/acknowledge",
                       [&reports = services.reports](const HttpRequest& request, const HttpAnswer& answer) {
-                          answer(acknowledge(reports, request.body));
+                          answer(acknowledge(reports, request));
                       }});
     return routes;
 }

@@ -181,7 +181,8 @@ private:
         const auto mark = target.find('?');
         find_answer({.path = std::string(target.substr(0, mark)),
                      .query = mark == target.npos ? std::string() : std::string(target.substr(mark + 1)),
-                     .body = std::move(parser_->get().body())});
+                     .body = std::move(parser_->get().body()),
+                     .person = certificate_.ours || certificate_.names.empty() ? "" : certificate_.names.front()});
     }
 
     void find_answer(const HttpRequest& request) {

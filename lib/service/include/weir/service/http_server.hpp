@@ -47,6 +47,7 @@ struct HttpRequest {
     std::string path;   // without what follows '?'
     std::string query;  // what follows it
     std::string body;
+    std::string person{};  // who asks, as the certificate says; empty: without TLS, or with the partition's own key
 };
 
 struct HttpResponse {
