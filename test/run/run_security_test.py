@@ -136,6 +136,8 @@ class SecurityTest(ProgramTest):
                     self.assertEqual(len(ended.err.splitlines()), 1, ended.err)
             wait_until(lambda: "certificate has expired" in partition.err and "nobody gives no role" in partition.err,
                        "run control names who was refused, and why", poll=0.05)
+            alarms = {alarm["name"]: alarm["text"] for alarm in partition.get("/alarms")["alarms"]}
+            self.assertRegex(alarms["certificate"], r"partition.crt ends on \d{4}-")
             with self.subTest("the log of run control elsewhere is not that of a directory here"):
                 log = self.assertEnds(run("run", "log", *as_who("nobody", "accounting"), "--dir", partition.directory), 1)
                 self.assertIn("gives no role", log.err)
@@ -172,8 +174,8 @@ class SecurityTest(ProgramTest):
             self.assertIn("certificate of bob gives the role reader", ended.err)
             alice = [text.replace("bob", "alice") for text in files]
             self.assertEnds(run("run", "start", "--at", at, *alice, cwd=self.folder), 0)
-            self.assertEnds(run("run", "stop", "--at", at, *alice, cwd=self.folder), 0)
-            self.assertEqual(partition.get()["last"]["reason"], "stopped by alice")
+            self.assertEnds(run("run", "stop", "--at", at, *alice, "--reason", "shift ends", cwd=self.folder), 0)
+            self.assertEqual(partition.get()["last"]["reason"], "shift ends (alice)")
 
     def test_no_control_port_answers_without_a_certificate(self):
         with self.partition("--wait", "--listen", "0.0.0.0:0") as partition:

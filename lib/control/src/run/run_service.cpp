@@ -45,7 +45,7 @@ service::HttpResponse alarms_of(const RunServiceParts& parts) {
     for (const auto& alarm : parts.reports.alarms()) {
         alarms.push_back({{"station", "run"},
                           {"name", json::safe(alarm.name)},
-                          {"text", json::safe(alarm.report.what)},
+                          {"text", json::safe(text_of(alarm.report))},
                           {"severity", std::string(name(alarm.report.severity))},
                           {"latched", !alarm.acknowledged_by},
                           {"raised", alarm.raised}});
@@ -95,6 +95,13 @@ std::string person_of(const service::HttpRequest& request, const RunCommand& com
     return command.person.empty() ? "command" : command.person;
 }
 
+/// Of a stop or an end: as the command says, with the name in the certificate.
+std::string reason_of(const service::HttpRequest& request, const RunCommand& command, const char* done,
+                      const std::string& person) {
+    if (command.reason.empty()) return fmt::format("{} by {}", done, person);
+    return request.person.empty() ? command.reason : fmt::format("{} ({})", command.reason, request.person);
+}
+
 service::HttpResponse obey(const RunServiceParts& parts, const service::HttpRequest& request) {
     auto& control = parts.control;
     const auto command = parse_run_command(request.body);
@@ -105,9 +112,7 @@ service::HttpResponse obey(const RunServiceParts& parts, const service::HttpRequ
         case RunCommand::Kind::start:
             if (const auto run = control.start(command->request); !run) done = std::unexpected(run.error());
             break;
-        case RunCommand::Kind::stop:
-            done = control.stop(command->reason.empty() ? "stopped by " + person : command->reason);
-            break;
+        case RunCommand::Kind::stop: done = control.stop(reason_of(request, *command, "stopped", person)); break;
         case RunCommand::Kind::pause: done = control.pause(); break;
         case RunCommand::Kind::resume: done = control.resume(); break;
         case RunCommand::Kind::replace: done = control.replace(command->station); break;
@@ -116,9 +121,7 @@ service::HttpResponse obey(const RunServiceParts& parts, const service::HttpRequ
             done = control.mask(command->source, command->kind == RunCommand::Kind::mask, person);
             break;
         case RunCommand::Kind::apply: return apply(parts);
-        case RunCommand::Kind::exit:
-            control.shut_down(command->reason.empty() ? "ended by " + person : command->reason);
-            break;
+        case RunCommand::Kind::exit: control.shut_down(reason_of(request, *command, "ended", person)); break;
     }
     if (!done) return refusal(done.error());
     const auto view = control.view();
