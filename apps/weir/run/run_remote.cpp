@@ -201,18 +201,21 @@ int run_remote(const RemoteOptions& options) {
         parameters[json_text(parameter.substr(0, equals))] = json_text(parameter.substr(equals + 1));
     }
     if (!parameters.empty()) command["parameters"] = std::move(parameters);
+    auto wait = options.wait;          // what is left of it
     if (options.command == "start") {  // right behind weir run --wait
+        const auto begin = system_clock().now();
         const auto up =
-            wait_for(client, {"ready", "starting", "running", "paused", "stopping", "ending", "down"}, options.wait);
+            wait_for(client, {"ready", "starting", "running", "paused", "stopping", "ending", "down"}, wait);
         if (!up) return fail_with(me(options), up.error());
+        wait -= std::chrono::floor<std::chrono::seconds>(system_clock().now() - begin);
     }
     const auto taken = body_of(client.post("/run", json::serialize(command)));
     if (!taken) return fail_with(me(options), taken.error());
     if (options.command == "apply") return show_applied(options, *taken);
     if (options.command == "start" || options.command == "stop") {
         const bool start = options.command == "start";
-        const auto partition = start ? wait_for(client, {"running", "paused", "ready", "ending", "down"}, options.wait)
-                                     : wait_for(client, {"ready", "ending", "down"}, options.wait);
+        const auto partition = start ? wait_for(client, {"running", "paused", "ready", "ending", "down"}, wait)
+                                     : wait_for(client, {"ready", "ending", "down"}, wait);
         if (!partition) return has_ended(options) ? report_end(options) : fail_with(me(options), partition.error());
         const auto state = state_of(*partition);
         if (start && (state == "running" || state == "paused")) return show(options, *partition);
