@@ -335,7 +335,9 @@ int run_run(RunOptions& options) {
     const auto tls = own_tls(*access, reports.reporter(), clock);
     if (!tls) return fail_with(weir_run, tls.error());
     const auto certificate = collect_certificate(metrics, *tls);
-    control::HttpLinks links(*tls);
+    const auto calls = service::ControlCalls::start(*tls);
+    if (!calls) return fail_with(weir_run, calls.error());
+    control::HttpLinks links(**calls);
     control::RunControl control(
         *partition, settings->options,
         [&](const control::StationEntry& station) { return launch_of(station, options, *directory); }, launcher, links,

@@ -1,95 +1,104 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/control/http_links.hpp"
 
-#include <condition_variable>
-#include <functional>
 #include <mutex>
 
-#include "weir/base/named_thread.hpp"
-#include "weir/service/control_client.hpp"
+#include "weir/service/event_ids.hpp"
 
 namespace weir::control {
 namespace {
 
-/// A thread that answers one question at a time.
-template <class Question, class Answer>
-class Asker {
+/// The answer to the last question; those to earlier ones, which were abandoned, are thrown away. Any thread.
+template <class Answer>
+class Awaited {
 public:
-    Asker(std::string name, std::function<Answer(const Question&)> ask)
-        : ask_(std::move(ask)), thread_(std::move(name), [this](const std::stop_token& stop) { run(stop); }) {}
-
-    void ask(const Question& question) {
+    [[nodiscard]] std::uint64_t ask() {
         const std::scoped_lock lock(mutex_);
-        question_ = question;
         answer_.reset();
-        changed_.notify_one();
+        return ++asked_;
     }
-
+    void put(std::uint64_t which, Answer answer) {
+        const std::scoped_lock lock(mutex_);
+        if (which == asked_) answer_ = std::move(answer);
+    }
     [[nodiscard]] std::optional<Answer> take() {
         const std::scoped_lock lock(mutex_);
         return std::exchange(answer_, std::nullopt);
     }
 
 private:
-    void run(const std::stop_token& stop) {
-        std::unique_lock lock(mutex_);
-        while (changed_.wait(lock, stop, [this] { return question_.has_value(); })) {
-            const auto question = *std::exchange(question_, std::nullopt);
-            lock.unlock();
-            auto answer = ask_(question);
-            lock.lock();
-            if (!question_) answer_ = std::move(answer);  // else it belongs to a question that was abandoned
-        }
-    }
-
-    const std::function<Answer(const Question&)> ask_;
     std::mutex mutex_;
-    std::condition_variable_any changed_;
-    std::optional<Question> question_;
+    std::uint64_t asked_ = 0;
     std::optional<Answer> answer_;
-    NamedThread thread_;  // the last member: it ends before what it uses is gone
 };
+
+using Report = Result<service::StationReport>;
+
+CallAnswer call_answer(const Result<service::ControlAnswer>& answer, const std::string& address) {
+    const auto state = answer ? service::station_state(*answer, address) : std::unexpected(answer.error());
+    if (state) return {};
+    const bool rejected = state.error().code == Errc::refused || state.error().code == Errc::usage;
+    return std::unexpected(CallFailure{rejected, state.error().message()});
+}
+
+Report report_of(const Result<service::ControlAnswer>& answer) {
+    if (!answer) return std::unexpected(answer.error());
+    if (!answer->good()) return fail(Errc::io, answer->error());
+    return service::parse_station_report(answer->body);
+}
 
 class HttpLink final : public StationLink {
 public:
-    HttpLink(const std::string& address, const std::optional<service::ControlTls>& tls,
-             std::chrono::milliseconds report_deadline)
-        : client_(address, 16_MiB, tls),
-          events_client_(address, 1_GiB, tls),
-          calls_("control-call", [this](const service::StationRequest& request) { return make(request); }),
-          reports_("control-status",
-                   [this, report_deadline](bool with_events) { return report_of(report_deadline, with_events); }) {}
+    HttpLink(service::ControlCalls& calls, std::string address, std::chrono::milliseconds report_deadline)
+        : calls_(calls), address_(std::move(address)), report_deadline_(report_deadline) {}
 
-    void call(const service::StationRequest& request) override { calls_.ask(request); }
-    [[nodiscard]] std::optional<CallAnswer> answer() override { return calls_.take(); }
-    void ask(bool with_events) override { reports_.ask(with_events); }
-    [[nodiscard]] std::optional<Result<service::StationReport>> report() override { return reports_.take(); }
+    void call(const service::StationRequest& request) override {
+        calls_.post(address_, "/transition", to_json(request), service::answer_deadline(request),
+                    [to = answer_, which = answer_->ask(), address = address_](const auto& answer) {
+                        to->put(which, call_answer(answer, address));
+                    });
+    }
+    [[nodiscard]] std::optional<CallAnswer> answer() override { return answer_->take(); }
+
+    void ask(bool with_events) override {
+        calls_.get(address_, "/status", report_deadline_,
+                   [to = report_, which = report_->ask(), &calls = calls_, address = address_,
+                    with_events](const auto& answer) {
+                       auto report = report_of(answer);
+                       if (!report || !with_events) return to->put(which, std::move(report));
+                       add_events(calls, address, std::move(*report),
+                                  [to, which](Report whole) { to->put(which, std::move(whole)); });
+                   });
+    }
+    [[nodiscard]] std::optional<Report> report() override { return report_->take(); }
 
 private:
-    [[nodiscard]] Result<service::StationReport> report_of(std::chrono::milliseconds deadline, bool with_events) const {
-        auto report = client_.status(deadline);
-        if (!report || !with_events) return report;
-        auto events = events_client_.events(events_deadline);
-        if (events) report->events = std::make_shared<const service::StationEvents>(std::move(*events));
-        return report;
-    }
-    [[nodiscard]] CallAnswer make(const service::StationRequest& request) const {
-        const auto state = client_.request(request);
-        if (state) return {};
-        const bool rejected = state.error().code == Errc::refused || state.error().code == Errc::usage;
-        return std::unexpected(CallFailure{rejected, state.error().message()});
+    /// A report without events says that they are not known.
+    static void add_events(service::ControlCalls& calls, const std::string& address, service::StationReport report,
+                           std::function<void(Report)> done) {
+        calls.get(address, "/events", events_deadline,
+                  [report = std::move(report), done = std::move(done)](const auto& answer) mutable {
+                      if (answer && answer->good()) {
+                          auto events = service::parse_station_events(answer->body, service::events_memory_max);
+                          if (events)
+                              report.events = std::make_shared<const service::StationEvents>(std::move(*events));
+                      }
+                      done(std::move(report));
+                  });
     }
 
-    const service::ControlClient client_;
-    const service::ControlClient events_client_;
-    Asker<service::StationRequest, CallAnswer> calls_;
-    Asker<bool, Result<service::StationReport>> reports_;
+    service::ControlCalls& calls_;
+    const std::string address_;
+    const std::chrono::milliseconds report_deadline_;
+    // Shared with the answers that are under way: they may come when this is gone.
+    std::shared_ptr<Awaited<CallAnswer>> answer_ = std::make_shared<Awaited<CallAnswer>>();
+    std::shared_ptr<Awaited<Report>> report_ = std::make_shared<Awaited<Report>>();
 };
 
 }  // namespace
 
 std::unique_ptr<StationLink> HttpLinks::open(const std::string& address) {
-    return std::make_unique<HttpLink>(address, tls_, report_deadline_);
+    return std::make_unique<HttpLink>(calls_, address, report_deadline_);
 }
 
 }  // namespace weir::control

@@ -16,6 +16,7 @@ namespace weir::service {
 struct ControlAnswer {
     unsigned status = 0;  // of HTTP
     std::string body;
+    std::string content_type{};
 
     [[nodiscard]] bool good() const noexcept { return status >= 200 && status < 300; }
     /// The text of {"error":...}; else the status and the beginning of the body.
@@ -27,7 +28,19 @@ struct ControlTls {
     bool own = false;  // we are of the partition: who answers must have our own key, at whatever address
 };
 
-/// Sends requests to one address: "127.0.0.1:41234", "localhost:9100", "[::1]:9100". Any thread; calls wait up to their
+/// Of the ids in StationEvents that are read: a station has a limit of its own for them, and ours may not be the lower
+/// one.
+inline constexpr Bytes events_memory_max{4ULL << 30};
+
+/// The answer of a station to a transition or the like. Error: refused, limit, usage, as ControlClient::request() has
+/// them.
+[[nodiscard]] Result<StationState> station_state(const ControlAnswer& answer, const std::string& address);
+
+/// How long the answer to a request of a station may take, before it is waited for no longer.
+[[nodiscard]] std::chrono::milliseconds answer_deadline(const StationRequest& request);
+
+/// Sends requests to one address: "127.0.0.1:41234", "localhost:9100", "[::1]:9100", or, of a station that is reached
+/// through the agent of its machine, "10.77.0.11:7400/stations/ros-1". Any thread; calls wait up to their
 /// deadline. With `tls`, who answers must show a certificate of our authority, made out for the address; on an address
 /// of this machine for any name, since certificates are rarely made out for those.
 class ControlClient {
@@ -51,9 +64,8 @@ public:
     [[nodiscard]] Result<StationEvents> events(std::chrono::milliseconds deadline) const;
 
     /// POST /transition; waits for its end. Error: refused (409), limit (its deadline passed, it may go on), usage (the
-    /// request), io (the station is gone). `deadline` of the request plus some time to answer is waited.
-    [[nodiscard]] Result<StationState> request(const StationRequest& request,
-                                               std::chrono::milliseconds patience = std::chrono::seconds{2}) const;
+    /// request), io (the station is gone).
+    [[nodiscard]] Result<StationState> request(const StationRequest& request) const;
 
 private:
     [[nodiscard]] Result<ControlAnswer> ask(bool post, const std::string& path, const std::string& body,
