@@ -7,6 +7,7 @@
 #include "bench.hpp"
 #include "cli/program.hpp"
 #include "files/commands.hpp"
+#include "host/commands.hpp"
 #include "run/commands.hpp"
 #include "send/commands.hpp"
 #include "stations/building/commands.hpp"
@@ -31,6 +32,7 @@ constexpr std::array commands{
     KnownCommand{"filter", add_filter},
     KnownCommand{"handoff", add_handoff},
     KnownCommand{"run", add_run},
+    KnownCommand{"host", add_host},
     KnownCommand{"config", add_config},
     KnownCommand{"ls", add_ls},
     KnownCommand{"show", add_show},

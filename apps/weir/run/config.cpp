@@ -63,7 +63,7 @@ int run_schema(const ConfigOptions&) {
     for (const auto kind : station_kinds) {
         auto settings = settings_of(kind);
         if (!settings) continue;
-        settings->declare(table, fmt::format("{}.NAME", name(kind)));
+        settings->declare_all(table, fmt::format("{}.NAME", name(kind)));
         kinds.push_back(std::move(settings));
     }
     print(table.documentation());
@@ -88,7 +88,7 @@ int run_effective(const ConfigOptions& options) {
         found = true;
         auto settings = settings_of(station.kind);
         if (!settings) continue;
-        settings->declare(table, station.section());
+        settings->declare_all(table, station.section());
         stations.push_back(std::move(settings));
     }
     if (!found)

@@ -17,6 +17,7 @@
 #include "cli/process/signals.hpp"
 #include "cli/progress.hpp"
 #include "run/commands.hpp"
+#include "run/own_tls.hpp"
 #include "run/partition/partition_change.hpp"
 #include "run/partition/partition_check.hpp"
 #include "run/partition/run_settings.hpp"
@@ -28,6 +29,7 @@
 #include "run/run_report.hpp"
 #include "stations/frame/station_command.hpp"
 #include "weir/base/file.hpp"
+#include "weir/control/host_launcher.hpp"
 #include "weir/control/http_links.hpp"
 #include "weir/control/local_launcher.hpp"
 #include "weir/control/run_service.hpp"
@@ -38,7 +40,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::chrono::hours certificate_warning{24 * 30};
 constexpr const char* weir_run = "weir run";
 
 struct RunOptions {
@@ -50,6 +51,7 @@ struct RunOptions {
     std::string masked;  // empty: as in the file
     std::string comment;
     std::string listen = "127.0.0.1:0";
+    bool take_over = false;
     bool wait = false;
     bool json = false;
 };
@@ -97,13 +99,14 @@ private:
     const Clock& clock_;
 };
 
+/// `on_hosts`: for the agent of a machine, which has a program and a partition file of its own.
 control::LaunchRequest launch_of(const control::StationEntry& station, const RunOptions& options,
-                                 const RunDirectory& directory) {
+                                 const RunDirectory& directory, bool on_hosts) {
     control::LaunchRequest request{station.name, {}, directory.log_of(station.name)};
     auto& arguments = request.arguments;
-    arguments = {ChildProcess::self(),
+    arguments = {on_hosts ? "weir" : ChildProcess::self(),
                  name(station.kind),
-                 directory.partition_file().native(),
+                 on_hosts ? "partition.toml" : directory.partition_file().native(),
                  "--name",
                  station.name,
                  "--id",
@@ -263,25 +266,6 @@ private:
     std::string text_;  // in effect
 };
 
-/// What run control shows to its stations. Errc::usage: it has ended; it soon will: an alarm.
-Result<std::optional<service::ControlTls>> own_tls(const std::optional<service::ControlAccess>& access,
-                                                   const Reporter& report, const Clock& clock) {
-    if (!access) return std::nullopt;
-    auto context = WEIR_TRY(transport::TlsContext::for_client(access->tls));
-    context.trust_own_key();
-    const auto left = context.certificate_ends() - clock.wall();
-    const auto when = fmt::format(
-        "{:%Y-%m-%d %H:%M:%S} UTC",
-        fmt::gmtime(std::chrono::system_clock::to_time_t(
-            std::chrono::time_point_cast<std::chrono::system_clock::duration>(context.certificate_ends()))));
-    const auto& file = access->tls.certificate.native();
-    if (left <= 0s) return fail(Errc::usage, fmt::format("{} ended on {}; give [security] a new one", file, when));
-    if (left < certificate_warning)
-        report.alarm("certificate",
-                     fmt::format("{} ends on {}; give a new one and start again before that", file, when));
-    return service::ControlTls{std::move(context), true};
-}
-
 std::optional<service::Metrics::Collection> collect_certificate(service::Metrics& metrics,
                                                                 const std::optional<service::ControlTls>& tls) {
     if (!tls) return std::nullopt;
@@ -289,6 +273,33 @@ std::optional<service::Metrics::Collection> collect_certificate(service::Metrics
         sink.gauge("weir_tls_certificate_ends_timestamp_seconds", "when the certificate of the control ports ends", {},
                    std::chrono::duration<double>(ends.time_since_epoch()).count());
     });
+}
+
+/// How stations are launched and reached. The launcher is last: what it ends is still reached.
+struct Reached {
+    std::unique_ptr<control::StationLinks> own_links{};
+    std::unique_ptr<control::Launcher> launcher{};
+    control::StationLinks* links = nullptr;
+    RunDirectory::BooksOf books_elsewhere{};
+};
+
+Reached stations_here(service::ControlCalls& calls) {
+    auto links = std::make_unique<control::HttpLinks>(calls);
+    auto* all = links.get();
+    return {std::move(links), std::make_unique<control::LocalLauncher>(), all, {}};
+}
+
+Reached stations_on_hosts(const control::Partition& partition, const RunOptions& options, const RunDirectory& directory,
+                          service::ControlCalls& calls, const Reporter& report, const Clock& clock) {
+    const control::HostLauncherOptions of_hosts{
+        .name = fmt::format("{} ({}, pid {})", partition.name, system_name(), ::getpid()),
+        .partition_file = directory.partition_file(),
+        .take_over = options.take_over,
+    };
+    auto launcher = std::make_unique<control::HostLauncher>(partition, of_hosts, calls, report, clock);
+    auto* all = launcher.get();
+    return {nullptr, std::move(launcher), all,
+            [all](const auto&... of_recorder) { return all->books_of(of_recorder...); }};
 }
 
 int run_run(RunOptions& options) {
@@ -306,6 +317,7 @@ int run_run(RunOptions& options) {
     }
     const auto partition = check_partition(record->text, options.partition, options.sources);
     if (!partition) return fail_with(weir_run, partition.error());
+    const bool on_hosts = !partition->hosts.empty();
     const auto settings = settings_with(options, record->text);
     if (!settings) return fail_with(weir_run, settings.error());
     const auto access = read_access(record->text, options.partition.native());
@@ -316,9 +328,6 @@ int run_run(RunOptions& options) {
     if (!numbers) return fail_with(weir_run, numbers.error());
     if (const auto written = directory->write_partition_file(record->text); !written)
         return fail_with(weir_run, written.error());
-    control::CatalogueKeeper keeper(std::move(*numbers), directory->catalogues(),
-                                    control::OpenRun(directory->path() / "run-open.json"), directory->path(),
-                                    record_of(options, record->text));
 
     std::signal(SIGPIPE, SIG_IGN);
     Signals signals;  // before any thread begins
@@ -331,17 +340,21 @@ int run_run(RunOptions& options) {
     const auto& shown = *log_sink;
     sinks.push_back(std::move(log_sink));
     service::Reports reports("run", clock, std::move(sinks));
-    control::LocalLauncher launcher;
     const auto tls = own_tls(*access, reports.reporter(), clock);
     if (!tls) return fail_with(weir_run, tls.error());
     const auto certificate = collect_certificate(metrics, *tls);
     const auto calls = service::ControlCalls::start(*tls);
     if (!calls) return fail_with(weir_run, calls.error());
-    control::HttpLinks links(**calls);
+    const auto stations = on_hosts
+                              ? stations_on_hosts(*partition, options, *directory, **calls, reports.reporter(), clock)
+                              : stations_here(**calls);
+    control::CatalogueKeeper keeper(std::move(*numbers), directory->catalogues(stations.books_elsewhere),
+                                    control::OpenRun(directory->path() / "run-open.json"), directory->path(),
+                                    record_of(options, record->text));
     control::RunControl control(
         *partition, settings->options,
-        [&](const control::StationEntry& station) { return launch_of(station, options, *directory); }, launcher, links,
-        keeper, reports.reporter(), log, clock);
+        [&](const control::StationEntry& station) { return launch_of(station, options, *directory, on_hosts); },
+        *stations.launcher, *stations.links, keeper, reports.reporter(), log, clock);
     ChangedFile changed(options, *directory, keeper, control, record->text);
     const auto collection = control::collect_partition(metrics, control);
     const auto server = service::HttpServer::start(
@@ -382,6 +395,8 @@ void add_run(CLI::App& parent, Command& chosen) {
         .group(more_options);
     add_flag(command, "--wait", options->wait, "begins no run: weir run start does").group(more_options);
     add_value(command, "--listen", options->listen, "H:P", "address and port of run control").group(more_options);
+    add_flag(command, "--take-over", options->take_over, "machines that another run control still commands")
+        .group(more_options);
     add_json_flag(command, options->json).group(more_options);
     add_run_remote(command, chosen);
     add_run_records(command, chosen);

@@ -8,7 +8,6 @@
 
 #include "stations/handoff/handoff_settings.hpp"
 #include "weir/base/file.hpp"
-#include "weir/catalogue/catalogue_place.hpp"
 #include "weir/service/configuration_sections.hpp"
 
 namespace weir::app {
@@ -37,10 +36,18 @@ Result<RunDirectory> RunDirectory::prepare(const std::filesystem::path& director
     if (!failed) std::filesystem::create_directories(result.directory_ / "log", failed);
     if (failed) return fail_errno(failed.value(), fmt::format("cannot make directory {}", directory.native()));
     const auto sections = WEIR_TRY(service::list_sections(text, partition.file.native()));
+    result.on_hosts_ = !partition.hosts.empty();
     const bool one = partition.count(StationKind::record) == 1;
     for (const auto& station : partition.stations) {
         if (station.kind != StationKind::record) continue;
-        Recorder recorder{station.name, one ? result.directory_ : result.directory_ / station.name, {}, false, {}};
+        // On another machine: below the directory of the agent there.
+        Recorder recorder{station.name,
+                          result.on_hosts_ ? std::filesystem::path(station.name)
+                          : one            ? result.directory_
+                                           : result.directory_ / station.name,
+                          {},
+                          false,
+                          {}};
         for (const auto& section : sections) {
             if (section.path != station.section()) continue;
             for (const auto& value : section.texts) {
@@ -86,17 +93,12 @@ std::vector<std::string> RunDirectory::arguments_of(const control::StationEntry&
     return arguments;
 }
 
-std::vector<control::RecorderCatalogue> RunDirectory::catalogues() const {
+std::vector<control::RecorderCatalogue> RunDirectory::catalogues(const BooksOf& books_elsewhere) const {
     std::vector<control::RecorderCatalogue> all;
     for (const auto& recorder : recorders_) {
-        auto open = [recorder]() -> Result<std::unique_ptr<catalogue::Catalogue>> {
-            std::error_code unknown;
-            if (!std::filesystem::exists(catalogue::own_catalogue_path(recorder.directory, recorder.catalogue),
-                                         unknown))
-                return nullptr;
-            return catalogue::open_catalogue_beside_recorder(recorder.directory, recorder.catalogue);
-        };
-        all.push_back({std::move(open), recorder.checksum, recorder.directory});
+        auto books = on_hosts_ ? books_elsewhere(recorder.name, recorder.directory.native(), recorder.catalogue)
+                               : std::make_shared<control::LocalBooks>(recorder.directory, recorder.catalogue);
+        all.emplace_back(std::move(books), recorder.checksum);
     }
     return all;
 }

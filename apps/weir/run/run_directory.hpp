@@ -5,6 +5,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,7 +32,10 @@ public:
     /// What a recorder needs on its command line, unless its section names directories, and what a hand-off needs to
     /// find the files of its recorder. Nothing for other stations.
     [[nodiscard]] std::vector<std::string> arguments_of(const control::StationEntry& station) const;
-    [[nodiscard]] std::vector<control::RecorderCatalogue> catalogues() const;
+    /// The books of a recorder on another machine: its name, its first directory, the text of its key `catalogue`.
+    using BooksOf =
+        std::function<std::shared_ptr<control::RunBooks>(const std::string&, const std::string&, const std::string&)>;
+    [[nodiscard]] std::vector<control::RecorderCatalogue> catalogues(const BooksOf& books_elsewhere) const;
 
 private:
     struct Recorder {
@@ -44,6 +48,7 @@ private:
     RunDirectory() = default;
 
     std::filesystem::path directory_;
+    bool on_hosts_ = false;
     std::vector<Recorder> recorders_;
 };
 

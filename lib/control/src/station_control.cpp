@@ -62,7 +62,7 @@ StationControl::StationControl(const StationEntry& entry, LaunchRequest request,
       times_(times),
       launcher_(launcher),
       links_(links),
-      log_(request_.log, 16_MiB) {}
+      log_(launcher_.log_of(request_)) {}
 
 StationControl::~StationControl() { forget_process(); }
 
@@ -99,7 +99,7 @@ void StationControl::step(SteadyTime now, RunNumber run, const std::vector<Peer>
 }
 
 void StationControl::read_log(const std::function<void(std::string_view)>& log_line) {
-    log_.read([&](std::string_view line) {
+    log_->read([&](std::string_view line) {
         if (is_error_line(line)) last_error_ = line.substr(0, error_max);
         log_line(line);
     });

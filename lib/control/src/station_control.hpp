@@ -101,6 +101,8 @@ public:
     [[nodiscard]] std::optional<SteadyTime> hanging_since() const noexcept { return hanging_since_; }
     /// This process has answered how the others reach it.
     [[nodiscard]] bool introduced() const noexcept { return introduced_; }
+    /// The machine; empty: this one, or there is no process.
+    [[nodiscard]] std::string host() const { return process_ ? process_->host() : std::string(); }
     [[nodiscard]] std::int64_t pid() const noexcept { return process_ ? process_->pid() : 0; }
     [[nodiscard]] const std::string& address() const noexcept { return address_; }
 
@@ -126,7 +128,7 @@ private:
     StationTimes times_;
     Launcher& launcher_;
     StationLinks& links_;
-    LogTail log_;
+    std::unique_ptr<LogLines> log_;
     SteadyTime log_read_{};
     std::string last_error_;  // of the lines in its log that are errors; of this process
 

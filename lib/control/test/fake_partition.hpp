@@ -69,7 +69,7 @@ public:
                            number_);
     }
     [[nodiscard]] std::optional<ProcessEnd> ended() override {
-        return mine().alive ? std::nullopt : std::optional(ProcessEnd{0, 9});
+        return mine().alive ? std::nullopt : std::optional(ProcessEnd{0, 9, {}});
     }
     void terminate() noexcept override {
         if (!mine().deaf_to_sigterm) mine().alive = false;

@@ -75,6 +75,7 @@ void PartitionSettings::declare(service::Settings& settings) {
     settings.add("security", "readers", security.readers,
                  "names of certificates that may ask; beside those with the organizational unit weir-reader");
     settings.ignore_section("run");
+    settings.ignore_section("hosts.*");
     for (const auto kind : station_kinds) settings.ignore_section(fmt::format("{}.*", weir::name(kind)));
 }
 

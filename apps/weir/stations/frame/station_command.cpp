@@ -78,12 +78,17 @@ Result<> live(service::StationFrame& frame, StationProcess& process, std::chrono
 
 }  // namespace
 
+void StationSettings::declare_all(service::Settings& settings, const std::string& section) {
+    settings.add(section, "host", host_, "the machine [hosts.NAME] that it begins on; empty: one for its kind");
+    declare(settings, section);
+}
+
 Result<StationPlace> read_station(std::string_view text, std::string_view file_name, const ListedStation& station,
                                   StationSettings& settings, const StationOptions& options) {
     StationPlace place;
     service::Settings table;
     place.partition.declare(table);
-    settings.declare(table, station.section());
+    settings.declare_all(table, station.section());
     WEIR_TRY(table.read_text(text, file_name));
     for (auto* option : options.given) {
         if (option->count() > 0) option->run_callback();

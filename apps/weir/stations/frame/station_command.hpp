@@ -49,7 +49,10 @@ struct StationPlace {
 class StationSettings {
 public:
     virtual ~StationSettings() = default;
-    /// Declares every key in `section` ("readout.ros-1"). The table refers to this object.
+    /// Declares every key in `section` ("readout.ros-1"), also those that all kinds have in a partition. The table
+    /// refers to this object.
+    void declare_all(service::Settings& settings, const std::string& section);
+    /// Those of this kind.
     virtual void declare(service::Settings& settings, const std::string& section) = 0;
     /// Options of the command line that are this kind's own; they go before the file. May add none.
     virtual void declare_options(CLI::App& command, std::vector<CLI::Option*>& given) {
@@ -61,6 +64,9 @@ public:
     /// Called once, after check(). The services outlive the station.
     [[nodiscard]] virtual Result<std::unique_ptr<service::Station>> make(const StationPlace& place,
                                                                          const service::StationServices& services) = 0;
+
+private:
+    std::string host_;  // run control's to use
 };
 
 struct StationOptions {

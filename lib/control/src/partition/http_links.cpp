@@ -49,11 +49,15 @@ Report report_of(const Result<service::ControlAnswer>& answer) {
 
 class HttpLink final : public StationLink {
 public:
-    HttpLink(service::ControlCalls& calls, std::string address, std::chrono::milliseconds report_deadline)
-        : calls_(calls), address_(std::move(address)), report_deadline_(report_deadline) {}
+    HttpLink(service::ControlCalls& calls, std::string address, std::chrono::milliseconds report_deadline,
+             const std::string& query)
+        : calls_(calls),
+          address_(std::move(address)),
+          transition_("/transition" + query),
+          report_deadline_(report_deadline) {}
 
     void call(const service::StationRequest& request) override {
-        calls_.post(address_, "/transition", to_json(request), service::answer_deadline(request),
+        calls_.post(address_, transition_, to_json(request), service::answer_deadline(request),
                     [to = answer_, which = answer_->ask(), address = address_](const auto& answer) {
                         to->put(which, call_answer(answer, address));
                     });
@@ -89,6 +93,7 @@ private:
 
     service::ControlCalls& calls_;
     const std::string address_;
+    const std::string transition_;
     const std::chrono::milliseconds report_deadline_;
     // Shared with the answers that are under way: they may come when this is gone.
     std::shared_ptr<Awaited<CallAnswer>> answer_ = std::make_shared<Awaited<CallAnswer>>();
@@ -98,7 +103,7 @@ private:
 }  // namespace
 
 std::unique_ptr<StationLink> HttpLinks::open(const std::string& address) {
-    return std::make_unique<HttpLink>(calls_, address, report_deadline_);
+    return std::make_unique<HttpLink>(calls_, address, report_deadline_, query_);
 }
 
 }  // namespace weir::control

@@ -17,10 +17,12 @@
 #include <cstring>
 
 #include "weir/base/descriptor.hpp"
+#include "weir/control/log_book.hpp"
 
 namespace weir::control {
 namespace {
 
+constexpr Bytes log_size_max = 16_MiB;
 constexpr std::size_t announcement_max = 4096;
 constexpr int end_wait_max_ms = 1000;  // of a killed process
 
@@ -54,7 +56,7 @@ public:
         if (end_) return end_;
         int status = 0;
         if (::waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
-        end_ = WIFSIGNALED(status) ? ProcessEnd{0, WTERMSIG(status)} : ProcessEnd{WEXITSTATUS(status), 0};
+        end_ = WIFSIGNALED(status) ? ProcessEnd{0, WTERMSIG(status), {}} : ProcessEnd{WEXITSTATUS(status), 0, {}};
         ::kill(-pid_,
                SIGKILL);  // helpers that it left behind; the group's number is taken as long as one of them lives
         return end_;
@@ -110,9 +112,14 @@ void become(char* const* arguments, int out, int log, int null, pid_t parent) no
 }  // namespace
 
 std::string ProcessEnd::text() const {
+    if (!why.empty()) return why;
     if (signal == 0) return fmt::format("ended with code {}", code);
     const char* word = ::sigdescr_np(signal);
     return fmt::format("was ended by signal {} ({})", signal, word != nullptr ? word : "?");
+}
+
+std::unique_ptr<LogLines> Launcher::log_of(const LaunchRequest& request) {
+    return std::make_unique<LogTail>(request.log, log_size_max);
 }
 
 Result<std::unique_ptr<LaunchedProcess>> LocalLauncher::launch(const LaunchRequest& request) {

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "partition/partition_file.hpp"
+#include "partition/partition_hosts.hpp"
 #include "weir/base/source_id.hpp"
 #include "weir/base/suggest.hpp"
 
@@ -20,13 +21,6 @@ namespace {
 std::unexpected<Error> wrong(const std::filesystem::path& file, std::size_t line, std::string_view what) {
     return fail(Errc::usage, line > 0 ? fmt::format("{}:{}: {}", file.native(), line, what)
                                       : fmt::format("{}: {}", file.native(), what));
-}
-
-bool good_name(std::string_view name) {
-    const auto fits = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-    };
-    return !name.empty() && name.size() <= 64 && std::ranges::all_of(name, fits);
 }
 
 /// "127.0.0.1:9000" with a fixed port; nothing for port 0 or what is no address.
@@ -234,6 +228,13 @@ Result<> find_recorders(Partition& p, const std::vector<FileSection>& sections) 
 
 }  // namespace
 
+bool is_station_name(std::string_view name) noexcept {
+    const auto fits = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+    };
+    return !name.empty() && name.size() <= 64 && std::ranges::all_of(name, fits);
+}
+
 std::string StationEntry::section() const { return fmt::format("{}.{}", weir::name(kind), name); }
 
 std::size_t Partition::count(StationKind kind) const noexcept {
@@ -268,7 +269,7 @@ Result<Partition> parse_partition(std::string_view text, const std::filesystem::
         }
         if (!as_station) continue;
         const auto& station = *as_station;
-        if (!good_name(station.name))
+        if (!is_station_name(station.name))
             return wrong(file, section.line,
                          fmt::format("[{}]: a station's name has letters, digits, - and _, 64 at most", section.path));
         if (const auto* other = partition.find(station.name))
@@ -281,10 +282,12 @@ Result<Partition> parse_partition(std::string_view text, const std::filesystem::
                                       station.name,
                                       wire::StationId{static_cast<std::uint16_t>(partition.stations.size() + 1)},
                                       section.line,
+                                      {},
                                       {}});
     }
     WEIR_TRY(check_whole(partition));
     WEIR_TRY(find_recorders(partition, sections));
+    WEIR_TRY(find_hosts(partition, sections, text));
     WEIR_TRY(check_ports(file, sections));
     WEIR_TRY(check_sources(file, sections));
     if (partition.sources.empty()) {  // else those that are wanted are listed, and checked when the readouts are known

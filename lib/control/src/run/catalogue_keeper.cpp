@@ -2,26 +2,15 @@
 #include "weir/control/catalogue_keeper.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "weir/catalogue/run_record_file.hpp"
 
 namespace weir::control {
 namespace {
 
-Result<> keep_in(const OpenCatalogue& open, RunNumber run, const std::map<std::string, std::string>& parameters) {
-    const auto catalogue = WEIR_TRY(open());
-    if (!catalogue) return {};
-    for (const auto& [name, value] : parameters) {
-        WEIR_TRY(catalogue->set_run_parameter(run, name, value));
-    }
-    return {};
-}
-
-Result<> keep_record_in(const OpenCatalogue& open, const catalogue::RunRecord& record) {
-    const auto catalogue = WEIR_TRY(open());
-    if (!catalogue) return {};
-    return catalogue::keep_run_record(*catalogue, record);
+void append(std::vector<std::string>& names, const std::vector<std::string>& more) {
+    for (const auto& name : more)
+        if (names.size() < HandOffAccount::names_max) names.push_back(name);
 }
 
 }  // namespace
@@ -29,51 +18,32 @@ Result<> keep_record_in(const OpenCatalogue& open, const catalogue::RunRecord& r
 Result<RunNumber> CatalogueKeeper::next_run() {
     RunNumber free{1};
     for (const auto& recorder : catalogues_) {
-        const auto catalogue = WEIR_TRY(recorder.open());
-        if (!catalogue) continue;
-        const auto next = WEIR_TRY(catalogue->next_free_run());
+        const auto next = WEIR_TRY(recorder.books->next_free_run());
         free = std::max(free, next);
     }
     return numbers_.take(free);
 }
 
 Result<HandOffAccount> CatalogueKeeper::hand_off(RunNumber run) {
-    HandOffAccount account;
-    const auto name_one = [](std::vector<std::string>& names, const std::string& name) {
-        if (names.size() < HandOffAccount::names_max) names.push_back(name);
-    };
+    HandOffAccount all;
     for (const auto& recorder : catalogues_) {
         if (!recorder.checksum) continue;
-        const auto catalogue = WEIR_TRY(recorder.open());
-        if (!catalogue) continue;
-        const auto files = WEIR_TRY(catalogue->files({.run = run}));
-        for (const auto& file : files) {
-            if (file.file_state == catalogue::FileState::opened) continue;
-            ++account.closed;
-            if (file.transfer_state == catalogue::TransferState::transferred) {
-                ++account.handed_over;
-                continue;
-            }
-            ++account.left;
-            if (file.file_health == catalogue::FileHealth::quarantined) {
-                ++account.quarantined;
-                name_one(account.names_kept, file.name);
-            } else if (std::ranges::find(file.sums, *recorder.checksum, &catalogue::FileSum::algorithm) ==
-                       file.sums.end()) {
-                ++account.without_sum;
-                name_one(account.names_kept, file.name);
-            } else {
-                name_one(account.names, file.name);
-            }
-        }
+        const auto one = WEIR_TRY(recorder.books->files(run, *recorder.checksum));
+        all.closed += one.closed;
+        all.handed_over += one.handed_over;
+        all.left += one.left;
+        all.quarantined += one.quarantined;
+        all.without_sum += one.without_sum;
+        append(all.names, one.names);
+        append(all.names_kept, one.names_kept);
     }
-    return account;
+    return all;
 }
 
 Result<> CatalogueKeeper::keep(RunNumber run, const std::map<std::string, std::string>& parameters) {
     Result<> kept;  // the first error, behind which all other catalogues still come
     for (const auto& recorder : catalogues_) {
-        if (auto here = keep_in(recorder.open, run, parameters); !here && kept) kept = std::move(here);
+        if (auto here = recorder.books->keep(run, parameters); !here && kept) kept = std::move(here);
     }
     if (auto record = keep_record(run, parameters); !record && kept) kept = std::move(record);
     return kept;
@@ -90,18 +60,9 @@ Result<> CatalogueKeeper::keep_record(RunNumber run, const std::map<std::string,
     }
     auto& record = of_another ? *of_another : record_;
     for (const auto& [name, value] : parameters) record.parameters[name] = value;
-    std::set<std::filesystem::path> directories{directory_};
+    auto kept = catalogue::write_run_record(directory_, record, catalogue::Synced::yes);
     for (const auto& recorder : catalogues_) {
-        std::error_code unknown;
-        if (std::filesystem::is_directory(recorder.directory, unknown)) directories.insert(recorder.directory);
-    }
-    Result<> kept;
-    for (const auto& directory : directories) {
-        if (auto here = catalogue::write_run_record(directory, record, catalogue::Synced::yes); !here && kept)
-            kept = std::move(here);
-    }
-    for (const auto& recorder : catalogues_) {
-        if (auto here = keep_record_in(recorder.open, record); !here && kept) kept = std::move(here);
+        if (auto there = recorder.books->keep(record); !there && kept) kept = std::move(there);
     }
     return kept;
 }

@@ -39,6 +39,7 @@ RunControl::State::State(const Partition& partition, const RunControlOptions& op
                          const Clock& clock)
     : partition_(partition),
       options_(options),
+      launcher_(launcher),
       keeper_(keeper),
       report_(std::move(report)),
       log_(log),
@@ -65,6 +66,7 @@ void RunControl::State::step() {
     const auto seen = clock_.now();
     now_ += std::min<SteadyTime::duration>(seen - seen_, step_max);
     seen_ = seen;
+    launcher_.step();
     const auto present = peers();
     for (const auto& station : stations_) {
         station->step(now_, run_, present,
@@ -281,8 +283,8 @@ PartitionView RunControl::State::view() const {
         auto report = station->report();
         report.status = station->status();
         report.status.sources.clear();  // summed up in `sources`
-        view.stations.push_back({station->entry(), shown, station->pid(), station->address(), station->restarts,
-                                 station->rate(), std::move(report)});
+        view.stations.push_back({station->entry(), shown, station->host(), station->pid(), station->address(),
+                                 station->restarts, station->rate(), std::move(report)});
     }
     view.last = last_;
     view.runs = runs_;

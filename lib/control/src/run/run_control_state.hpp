@@ -106,6 +106,7 @@ private:
 
     const Partition& partition_;
     RunControlOptions options_;
+    Launcher& launcher_;
     RunKeeper& keeper_;
     const Reporter report_;
     LogBook& log_;

@@ -296,7 +296,11 @@ Result<StationRequest> parse_station_request(std::string_view text) {
 }
 
 Result<StationReport> parse_station_report(std::string_view text) {
-    const auto value = WEIR_TRY(json::parse(text, limits));
+    const auto document = WEIR_TRY(json::parse(text, limits));
+    return read_station_report(document);
+}
+
+Result<StationReport> read_station_report(const json::value& value) {
     json::Fields fields(value, "the status");
     StationReport report;
     report.station = fields.text("station");

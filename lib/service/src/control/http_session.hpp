@@ -190,7 +190,7 @@ private:
         if (const auto why = not_allowed(verb != http::verb::get && verb != http::verb::head)) return forbid(*why);
         std::string allowed, paths;
         for (const auto& route : shared_.routes) {
-            if (route.path != request.path) {
+            if (!reaches(route.path, request.path)) {
                 if (paths.find(route.path) == paths.npos) paths.append(paths.empty() ? "" : ", ").append(route.path);
                 continue;
             }
@@ -206,6 +206,11 @@ private:
         if (allowed.empty()) return respond(http_error(404, fmt::format("there is nothing here; there is {}", paths)));
         allow_ = allowed;
         respond(http_error(405, fmt::format("only {}", allowed)));
+    }
+
+    /// "/stations/*" is reached by everything below it.
+    static bool reaches(std::string_view route, std::string_view path) {
+        return route.ends_with("/*") ? path.starts_with(route.substr(0, route.size() - 1)) : route == path;
     }
 
     void forbid(const std::string& why) {

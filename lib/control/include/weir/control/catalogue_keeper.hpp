@@ -2,28 +2,28 @@
 // Keeps runs where the recorders keep theirs: in their catalogues, and their records beside the files.
 #pragma once
 
-#include <functional>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "weir/catalogue/catalogue.hpp"
 #include "weir/catalogue/run_record.hpp"
+#include "weir/control/run_books.hpp"
 #include "weir/control/run_control.hpp"
 #include "weir/control/run_numbers.hpp"
 
 namespace weir::control {
 
-/// The catalogue of one recorder, or nothing when it has none yet. Opened for each use: run control is no user of it in
-/// between.
-using OpenCatalogue = std::function<Result<std::unique_ptr<catalogue::Catalogue>>()>;
-
 struct RecorderCatalogue {
-    OpenCatalogue open;
+    RecorderCatalogue(OpenCatalogue open, std::optional<std::string> by = {}, std::filesystem::path directory = {})
+        : books(std::make_shared<LocalBooks>(std::move(open), std::move(directory))), checksum(std::move(by)) {}
+    RecorderCatalogue(std::shared_ptr<RunBooks> those, std::optional<std::string> by)
+        : books(std::move(those)), checksum(std::move(by)) {}
+
+    std::shared_ptr<RunBooks> books;
     std::optional<std::string>
-        checksum{};                     // by which a hand-off of the partition hands its files over; nothing: none does
-    std::filesystem::path directory{};  // its first; empty: none where records of runs go
+        checksum;  // by which a hand-off of the partition hands its files over; nothing: none does
 };
 
 class CatalogueKeeper final : public RunKeeper {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <chrono>
+#include <string>
+#include <utility>
 
 #include "weir/control/station_link.hpp"
 #include "weir/service/control_calls.hpp"
@@ -11,16 +13,18 @@ namespace weir::control {
 
 class HttpLinks final : public StationLinks {
 public:
-    /// `calls` outlive this, and their links. `report_deadline`: how long a report is waited for.
+    /// `calls` outlive this, and their links. `report_deadline`: how long a report is waited for. `query`: goes with
+    /// each call, "?epoch=7".
     explicit HttpLinks(service::ControlCalls& calls,
-                       std::chrono::milliseconds report_deadline = std::chrono::seconds{2})
-        : calls_(calls), report_deadline_(report_deadline) {}
+                       std::chrono::milliseconds report_deadline = std::chrono::seconds{2}, std::string query = {})
+        : calls_(calls), report_deadline_(report_deadline), query_(std::move(query)) {}
 
     [[nodiscard]] std::unique_ptr<StationLink> open(const std::string& address) override;
 
 private:
     service::ControlCalls& calls_;
     const std::chrono::milliseconds report_deadline_;
+    const std::string query_;
 };
 
 }  // namespace weir::control

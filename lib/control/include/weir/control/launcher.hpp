@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weir/base/result.hpp"
@@ -21,8 +23,9 @@ struct LaunchRequest {
 };
 
 struct ProcessEnd {
-    int code = 0;    // unless a signal ended it
-    int signal = 0;  // 0: none
+    int code = 0;       // unless a signal ended it
+    int signal = 0;     // 0: none
+    std::string why{};  // in place of both: nothing is known of its end but that its machine is lost, say
 
     [[nodiscard]] std::string text() const;  // "ended with code 1", "was killed by signal 9 (Killed)"
 };
@@ -40,12 +43,26 @@ public:
     virtual void terminate() noexcept = 0;
     /// SIGKILL, to it and all that it started.
     virtual void kill() noexcept = 0;
+    /// The machine on which it is, as the partition names it; empty: this one.
+    [[nodiscard]] virtual std::string host() const { return {}; }
+};
+
+/// What a station writes to its log, line by line, also of processes before the present one. One thread.
+class LogLines {
+public:
+    virtual ~LogLines() = default;
+    /// What is new.
+    virtual void read(const std::function<void(std::string_view line)>& line) = 0;
 };
 
 class Launcher {
 public:
     virtual ~Launcher() = default;
     [[nodiscard]] virtual Result<std::unique_ptr<LaunchedProcess>> launch(const LaunchRequest& request) = 0;
+    /// From now on.
+    [[nodiscard]] virtual std::unique_ptr<LogLines> log_of(const LaunchRequest& request);
+    /// What is due; often, by the thread that launches.
+    virtual void step() {}
 };
 
 }  // namespace weir::control

@@ -14,6 +14,7 @@
 
 #include "weir/base/bytes.hpp"
 #include "weir/base/clock.hpp"
+#include "weir/control/launcher.hpp"
 
 namespace weir::control {
 
@@ -43,12 +44,12 @@ private:
 
 /// One thread. Reads a log file from where it ended, line by line, and keeps it bounded: beyond `size_max` it is copied
 /// to NAME.1, in place of the one before, and begins anew.
-class LogTail {
+class LogTail final : public LogLines {
 public:
     LogTail(std::filesystem::path path, Bytes size_max);
 
     /// What was added since, 256 KiB at most; nothing when there is no file.
-    void read(const std::function<void(std::string_view line)>& line);
+    void read(const std::function<void(std::string_view line)>& line) override;
 
 private:
     void shorten(std::uint64_t size);

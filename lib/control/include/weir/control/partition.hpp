@@ -21,14 +21,24 @@ struct StationEntry {
     wire::StationId id{};    // its place in the file, from 1 on
     std::size_t line = 0;    // of its section
     std::string recorder{};  // of a hand-off: the station whose files it hands over
+    std::string host{};      // the machine that it is named for; empty: none is named
 
     [[nodiscard]] std::string section() const;  // "readout.ros-1"
+};
+
+/// A machine, with an agent.
+struct HostEntry {
+    std::string name{};                // "h1"
+    std::string address{};             // of the agent's port: "10.77.0.11:7400"
+    std::vector<StationKind> kinds{};  // that are placed there when they name no host; empty: all
+    std::size_t line = 0;
 };
 
 struct Partition {
     std::filesystem::path file{};
     std::string name = "weir";
     std::vector<StationEntry> stations{};  // in the order of the file
+    std::vector<HostEntry> hosts{};        // in the order of the file; empty: all stations are on run control's machine
     std::vector<SourceId> sources{};       // ROBs that are expected; empty: whatever the readouts serve
 
     [[nodiscard]] std::size_t count(StationKind kind) const noexcept;
@@ -36,6 +46,15 @@ struct Partition {
 };
 
 inline constexpr std::size_t stations_max = 4096;
+inline constexpr std::size_t hosts_max = 1024;
+
+/// Its disk or its hardware is where it is: it waits for its machine. Others go to another one.
+[[nodiscard]] constexpr bool stays_on_its_host(StationKind kind) noexcept {
+    return kind == StationKind::readout || kind == StationKind::record || kind == StationKind::handoff;
+}
+
+/// Letters, digits, - and _, 64 at most.
+[[nodiscard]] bool is_station_name(std::string_view name) noexcept;
 
 /// Errc::usage: one line that names the file, the line in it, and what to change.
 [[nodiscard]] Result<Partition> parse_partition(std::string_view text, const std::filesystem::path& file);

@@ -109,6 +109,7 @@ enum class Drain {
 struct StationView {
     StationEntry entry{};
     std::string state{};  // of the station; "gone", "launching"
+    std::string host{};   // empty: this machine, or it is gone
     std::int64_t pid = 0;
     std::string control{};
     std::uint32_t restarts = 0;

@@ -18,6 +18,10 @@
 #include "weir/service/station.hpp"
 #include "weir/wire/peer.hpp"
 
+namespace boost::json {
+class value;
+}
+
 namespace weir::service {
 
 inline constexpr std::size_t peers_max = 10'000;
@@ -73,6 +77,8 @@ struct StationReport {
 
 [[nodiscard]] Result<StationRequest> parse_station_request(std::string_view json);
 [[nodiscard]] Result<StationReport> parse_station_report(std::string_view json);
+/// The same, of a document that is parsed.
+[[nodiscard]] Result<StationReport> read_station_report(const boost::json::value& document);
 
 /// One alarm as /status and /alarms show it.
 [[nodiscard]] StationReport::LatchedAlarm latched_alarm(const Alarm& alarm);

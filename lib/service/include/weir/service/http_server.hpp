@@ -63,8 +63,8 @@ struct HttpResponse {
 using HttpAnswer = std::function<void(HttpResponse)>;
 
 struct HttpRoute {
-    enum class Method { get, post } method = Method::get;  // get answers HEAD too
-    std::string path;
+    enum class Method { get, post } method = Method::get;        // get answers HEAD too
+    std::string path;                                            // "/status"; "/stations/*": everything below it
     std::function<void(const HttpRequest&, HttpAnswer)> handle;  // on the server's thread; must not wait
 };
 

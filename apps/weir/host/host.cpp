@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weir host`: the agent of a machine, until SIGTERM or SIGINT.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <memory>
+
+#include "cli/output.hpp"
+#include "cli/process/child_process.hpp"
+#include "host/commands.hpp"
+#include "run/own_tls.hpp"
+#include "stations/frame/station_process.hpp"
+#include "weir/control/host_agent.hpp"
+
+namespace weir::app {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* weir_host = "weir host";
+constexpr std::uint32_t connections_max = 1024;  // run control commands each station over one of its own
+
+struct HostOptions {
+    std::string name;  // empty: as the system calls it
+    std::string listen = "127.0.0.1:7400";
+    std::filesystem::path directory = "weir-host";
+    transport::TlsFiles tls;
+    std::chrono::milliseconds orphan_after{600'000};
+};
+
+int run_host(HostOptions& options) {
+    if (options.name.empty()) options.name = system_name();
+    std::error_code failed;
+    auto tls = options.tls;
+    for (auto* file : {&tls.certificate, &tls.key, &tls.authority})
+        if (!file->empty()) *file = std::filesystem::absolute(*file, failed);
+    const auto directory = std::filesystem::absolute(options.directory, failed);
+    std::filesystem::create_directories(directory, failed);
+    if (!failed) std::filesystem::current_path(directory, failed);
+    if (failed)
+        return fail_with(weir_host, Error{Errc::io, failed.value(), fmt::format("cannot use {}", directory.native())});
+
+    std::signal(SIGPIPE, SIG_IGN);
+    StationProcess process(options.name);
+    const auto access = tls.any() ? std::optional(service::ControlAccess{tls, {}, {}}) : std::nullopt;
+    const auto own = own_tls(access, process.reports.reporter(), process.clock);
+    if (!own) return fail_with(weir_host, own.error());
+    auto calls = service::ControlCalls::start(*own);
+    if (!calls) return fail_with(weir_host, calls.error());
+    const auto agent = control::HostAgent::start({.name = options.name,
+                                                  .directory = directory,
+                                                  .program = ChildProcess::self(),
+                                                  .arguments = {},
+                                                  .orphan_after = options.orphan_after},
+                                                 std::move(*calls), process.reports.reporter(), process.clock);
+    if (!agent) return fail_with(weir_host, agent.error());
+    auto routes = (*agent)->routes();
+    routes.push_back(service::metrics_route(process.metrics));
+    const auto server =
+        service::HttpServer::start({.listen = options.listen,
+                                    .access = access,
+                                    .refused = service::report_refusals(process.reports.reporter(), options.name),
+                                    .connections_max = connections_max,
+                                    .connections_per_peer_max = connections_max},
+                                   std::move(routes));
+    if (!server) return fail_with(weir_host, server.error());
+    print("{}\n", json::serialize(json::object{{"host", json_text(options.name)},
+                                               {"control", json_text(server->address())},
+                                               {"directory", json_text(directory.native())},
+                                               {"pid", ::getpid()}}));
+    flush_output();
+    process.manager.ready();
+    while (!process.signals.wait(1s)) process.manager.alive();
+    process.manager.stopping();
+    return exit_good;
+}
+
+}  // namespace
+
+void add_host(CLI::App& parent, Command& chosen) {
+    auto options = std::make_shared<HostOptions>();
+    auto& command =
+        add_command(parent, group_stations, "host", "the agent of a machine, on which weir run starts stations",
+                    "weir host --listen 10.77.0.11:7400 --dir /data/weir --tls-certificate C --tls-key K "
+                    "--tls-ca CA");
+    add_value(command, "--listen", options->listen, "H:P", "address and port for run control");
+    add_value(command, "--dir", options->directory, "D", "where stations find and keep their files, and their logs");
+    add_value(command, "--name", options->name, "NAME", "of the machine, in reports; else as the system calls it");
+    add_value(command, "--tls-certificate", options->tls.certificate, "F", "ours, PEM");
+    add_value(command, "--tls-key", options->tls.key, "F", "of our certificate, PEM");
+    add_value(command, "--tls-ca", options->tls.authority, "F", "whose certificates may ask, PEM");
+    add_value(command, "--orphan-after", options->orphan_after, "TIME",
+              "without run control for so long, stations are ended properly");
+    command.callback([options, &chosen] { chosen = [options] { return run_host(*options); }; });
+}
+
+}  // namespace weir::app

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stations on many machines: launched, watched and ended by the agents there (HostAgent). It polls each agent, one
+// request for all of its stations, and finds out which machines are lost: what ran there has ended then, as far as run
+// control is concerned, and an agent that comes back ends what is not wanted any more.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weir/base/clock.hpp"
+#include "weir/base/report.hpp"
+#include "weir/control/launcher.hpp"
+#include "weir/control/partition.hpp"
+#include "weir/control/run_books.hpp"
+#include "weir/control/station_link.hpp"
+#include "weir/service/control_calls.hpp"
+
+namespace weir::control {
+
+struct HostLauncherOptions {
+    std::string name;  // of this run control, for who reads that it commands: "ctl:/data/run7 (pid 4711)"
+    std::filesystem::path partition_file;  // whose text goes to the agents with each launch
+    bool take_over = false;                // also machines that another run control still commands
+    std::chrono::milliseconds poll{200};
+    std::chrono::milliseconds suspected_after{3'000};  // without an answer
+    std::chrono::milliseconds lost_after{5'000};
+    std::chrono::milliseconds end_deadline{2'000};  // for the agents to hear, at the end, that nothing is wanted
+};
+
+struct HostView {
+    std::string name{}, address{};
+    std::string state{};    // "up", "suspected", "lost", "unknown" (not heard of yet)
+    std::string trouble{};  // why it does not answer, or refuses
+    std::string weir{};     // its version
+    double silent = 0;      // seconds
+    std::size_t stations = 0;
+};
+
+/// One thread, but for view(). The partition and the calls outlive it, and so do what it reports to and the clock.
+class HostLauncher final : public Launcher, public StationLinks {
+public:
+    HostLauncher(const Partition& partition, HostLauncherOptions options, service::ControlCalls& calls, Reporter report,
+                 const Clock& clock);
+    ~HostLauncher() override;  // tells the agents that nothing is wanted any more, and waits until they know
+    HostLauncher(const HostLauncher&) = delete;
+    HostLauncher& operator=(const HostLauncher&) = delete;
+
+    /// On the machine of the station, or, if that one is lost and the station may move, on the one with the fewest
+    /// stations. It waits for its machine as long as that is not there.
+    [[nodiscard]] Result<std::unique_ptr<LaunchedProcess>> launch(const LaunchRequest& request) override;
+    [[nodiscard]] std::unique_ptr<LogLines> log_of(const LaunchRequest& request) override;
+    void step() override;
+    /// `address`: as launched processes announce it, "10.77.0.11:7400/stations/ros-1".
+    [[nodiscard]] std::unique_ptr<StationLink> open(const std::string& address) override;
+
+    /// Of the recorder, on the machine where it is; `directory` and `catalogue` as LocalBooks there takes them. They
+    /// may outlive this, but not the calls.
+    [[nodiscard]] std::shared_ptr<RunBooks> books_of(const std::string& recorder, const std::string& directory,
+                                                     const std::string& catalogue) const;
+
+    /// Any thread.
+    [[nodiscard]] std::vector<HostView> view() const;
+
+private:
+    class Core;
+    class Process;
+    class Link;
+    class Lines;
+    const std::shared_ptr<Core> core_;  // answers that are under way may be the last who know it
+};
+
+}  // namespace weir::control

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which machine a station goes to.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "weir/control/partition.hpp"
+
+namespace weir::control {
+
+/// Where each station begins, as a place in Partition::hosts: on the machine that it names; else on those that are for
+/// its kind, each in turn the one with the fewest stations; a hand-off on its recorder's.
+[[nodiscard]] std::map<std::string, std::size_t> homes_of(const Partition& partition);
+
+struct HostLoad {
+    bool there = true;  // as far as is known
+    std::size_t stations = 0;
+};
+
+/// Its home, if that is there or the station stays; else the machine for its kind with the fewest stations, or of any
+/// kind if none of those is there.
+[[nodiscard]] std::size_t choose_host(const Partition& partition, const StationEntry& station, std::size_t home,
+                                      const std::vector<HostLoad>& loads);
+
+}  // namespace weir::control

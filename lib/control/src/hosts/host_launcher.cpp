@@ -1,0 +1,518 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/control/host_launcher.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include <boost/json/serialize.hpp>
+
+#include "hosts/host_books.hpp"
+#include "hosts/host_choice.hpp"
+#include "hosts/host_messages.hpp"
+#include "weir/base/file.hpp"
+#include "weir/control/http_links.hpp"
+#include "weir/json/parse.hpp"
+
+namespace weir::control {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto poll_deadline = 2s;
+constexpr auto order_deadline = 5s;
+constexpr Bytes partition_max = 1_MiB;
+constexpr std::size_t lines_waiting_max = 10'000;  // of one station
+constexpr std::uint64_t generations_of_an_epoch = 1'000'000;
+
+std::uint64_t milliseconds_since_1970(WallTime time) {
+    return static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count());
+}
+
+/// Where the station is reached through the agent, in place of an address that only its own machine can use.
+std::string through_agent(const std::string& announcement, const HostEntry& host, const std::string& name) {
+    auto document = json::parse(announcement);
+    if (!document || !document->is_object()) return announcement;
+    document->get_object()["control"] = fmt::format("{}/stations/{}", host.address, name);
+    return json::serialize(*document);
+}
+
+}  // namespace
+
+/// What run control knows of all machines. Under one lock; answers come on the thread of the calls.
+class HostLauncher::Core : public std::enable_shared_from_this<Core> {
+public:
+    /// A process that was asked for.
+    struct Slot {
+        std::string name;
+        std::size_t host = 0;
+        std::uint64_t generation = 0;
+        LaunchRequest request;
+        bool ordered = false;  // its agent was asked
+        bool terminated = false;
+        std::int64_t pid = 0;
+        std::optional<std::string> announcement;
+        std::optional<ProcessEnd> end;
+        std::optional<service::StationReport> report;  // not taken yet
+        std::uint64_t report_poll = 0;                 // in which its station was asked
+    };
+    using SlotPointer = std::shared_ptr<Slot>;
+
+    struct Host {
+        HostEntry entry;
+        std::uint64_t poll = 0;  // the last that was sent
+        bool polling = false;
+        bool wanted = false;  // a report is
+        SteadyTime polled{};
+        std::optional<SteadyTime> answered{};
+        enum class State { unknown, up, suspected, lost } state = State::unknown;
+        std::string trouble, weir, instance;
+        std::uint64_t log_after = 0;
+        std::vector<SlotPointer> slots;  // that are wanted there
+    };
+
+    Core(const Partition& partition, HostLauncherOptions options, service::ControlCalls& calls, Reporter report,
+         const Clock& clock)
+        : partition_(partition),
+          options_(std::move(options)),
+          calls_(calls),
+          report_(std::move(report)),
+          clock_(clock),
+          commander_{milliseconds_since_1970(clock.wall()), options_.name, options_.take_over},
+          generation_(commander_.epoch * generations_of_an_epoch),
+          begun_(clock.now()),
+          homes_(homes_of(partition)) {
+        for (const auto& entry : partition.hosts) {
+            hosts_.emplace_back();
+            hosts_.back().entry = entry;
+        }
+    }
+
+    [[nodiscard]] std::string transition_query() const { return fmt::format("?epoch={}", commander_.epoch); }
+
+    Result<SlotPointer> launch(const LaunchRequest& request) {
+        const std::scoped_lock lock(mutex_);
+        const auto* station = partition_.find(request.name);
+        if (station == nullptr) return fail(Errc::usage, fmt::format("{} is no station", request.name));
+        auto slot = std::make_shared<Slot>();
+        slot->name = request.name;
+        slot->request = request;
+        slot->host = choose(*station);
+        slot->generation = ++generation_;
+        hosts_[slot->host].slots.push_back(slot);
+        order(slot);
+        return slot;
+    }
+
+    void terminate(const SlotPointer& slot) {
+        const std::scoped_lock lock(mutex_);
+        slot->terminated = true;
+        if (slot->end) return;
+        if (!slot->ordered) return finish(slot, {0, 0, "was ended before its machine was there"});
+        send_end(*slot, false);
+    }
+
+    void kill(const SlotPointer& slot) {
+        const std::scoped_lock lock(mutex_);
+        if (slot->end) return;
+        if (slot->ordered) send_end(*slot, true);
+        finish(slot, {0, 9, {}});
+    }
+
+    void drop(const SlotPointer& slot) {
+        kill(slot);
+        const std::scoped_lock lock(mutex_);
+        std::erase(hosts_[slot->host].slots, slot);
+    }
+
+    template <class Look>
+    auto look(const SlotPointer& slot, const Look& look_at) const {
+        const std::scoped_lock lock(mutex_);
+        return look_at(*slot, hosts_[slot->host].entry);
+    }
+
+    /// The poll that will bring the next report of the station; nothing: it has no process.
+    std::optional<std::uint64_t> want_report(const std::string& name) {
+        const std::scoped_lock lock(mutex_);
+        const auto slot = slot_of(name);
+        if (!slot) return std::nullopt;
+        auto& host = hosts_[slot->host];
+        host.wanted = true;
+        slot->report.reset();
+        return host.poll + 1;
+    }
+    std::optional<service::StationReport> take_report(const std::string& name, std::uint64_t poll) {
+        const std::scoped_lock lock(mutex_);
+        const auto slot = slot_of(name);
+        if (!slot || !slot->report || slot->report_poll < poll) return std::nullopt;
+        return std::exchange(slot->report, std::nullopt);
+    }
+
+    std::deque<std::string> take_lines(const std::string& name) {
+        const std::scoped_lock lock(mutex_);
+        return std::exchange(lines_[name], {});
+    }
+
+    void step() {
+        const std::scoped_lock lock(mutex_);
+        const auto now = clock_.now();
+        for (std::size_t i = 0; i < hosts_.size(); ++i) {
+            auto& host = hosts_[i];
+            look_at_silence(host, now);
+            const auto due = host.wanted ? options_.poll / 4 : options_.poll;
+            if (!host.polling && (host.poll == 0 || now - host.polled >= due)) send_poll(i, now);
+            if (host.state != Host::State::up && host.state != Host::State::suspected) continue;
+            for (const auto& slot : host.slots)
+                if (!slot->ordered && !slot->end) order(slot);
+        }
+    }
+
+    [[nodiscard]] std::vector<HostView> view() const {
+        const std::scoped_lock lock(mutex_);
+        std::vector<HostView> all;
+        for (const auto& host : hosts_) {
+            const auto silent = clock_.now() - host.answered.value_or(begun_);
+            all.push_back({host.entry.name, host.entry.address, name_of(host.state), host.trouble, host.weir,
+                           std::chrono::duration<double>(silent).count(),
+                           static_cast<std::size_t>(std::ranges::count_if(
+                               host.slots, [](const SlotPointer& slot) { return !slot->end.has_value(); }))});
+        }
+        return all;
+    }
+
+    /// Nothing is wanted any more; waits until all agents that answer know it.
+    void end() {
+        std::unique_lock lock(mutex_);
+        std::vector<std::size_t> told;
+        for (std::size_t i = 0; i < hosts_.size(); ++i) {
+            hosts_[i].slots.clear();
+            if (hosts_[i].state == Host::State::up || hosts_[i].state == Host::State::suspected) told.push_back(i);
+        }
+        goodbyes_ = told.size();
+        for (const auto i : told) {
+            calls_.post(hosts_[i].entry.address, "/poll", to_json(poll_of(hosts_[i])), options_.end_deadline,
+                        [self = weak_from_this()](const auto&) {
+                            const auto core = self.lock();
+                            if (!core) return;
+                            const std::scoped_lock locked(core->mutex_);
+                            --core->goodbyes_;
+                            core->changed_.notify_all();
+                        });
+        }
+        changed_.wait_for(lock, options_.end_deadline, [this] { return goodbyes_ == 0; });
+    }
+
+    [[nodiscard]] std::shared_ptr<RunBooks> books_of(const std::string& recorder, const std::string& directory,
+                                                     const std::string& catalogue) const {
+        return std::make_shared<HostBooks>(calls_, hosts_[homes_.at(recorder)].entry.address, commander_, directory,
+                                           catalogue);
+    }
+
+    [[nodiscard]] service::ControlCalls& calls() const noexcept { return calls_; }
+
+private:
+    static std::string name_of(Host::State state) {
+        switch (state) {
+            case Host::State::unknown: return "unknown";
+            case Host::State::up: return "up";
+            case Host::State::suspected: return "suspected";
+            case Host::State::lost: return "lost";
+        }
+        return {};
+    }
+
+    [[nodiscard]] SlotPointer slot_of(const std::string& name) const {
+        for (const auto& host : hosts_) {
+            const auto found = std::ranges::find_if(
+                host.slots, [&](const SlotPointer& slot) { return slot->name == name && !slot->end; });
+            if (found != host.slots.end()) return *found;
+        }
+        return nullptr;
+    }
+
+    std::size_t choose(const StationEntry& station) const {
+        std::vector<HostLoad> loads;
+        for (const auto& host : hosts_) loads.push_back({host.state != Host::State::lost, host.slots.size()});
+        return choose_host(partition_, station, homes_.at(station.name), loads);
+    }
+
+    /// It is not known whether the agent heard it, as long as it has not answered: a second order has another
+    /// generation.
+    void order(const SlotPointer& slot) {
+        const auto& host = hosts_[slot->host];
+        if (host.state != Host::State::up && host.state != Host::State::suspected) return;
+        auto text = read_text(options_.partition_file, partition_max);
+        if (!text) return finish(slot, {0, 0, text.error().message()});
+        slot->ordered = true;
+        const ProcessOrder asked{commander_, slot->name, slot->generation, slot->request.arguments, std::move(*text)};
+        calls_.post(host.entry.address, "/processes", to_json(asked), order_deadline,
+                    [self = weak_from_this(), slot, generation = slot->generation](const auto& answer) {
+                        if (const auto core = self.lock()) core->ordered(slot, generation, answer);
+                    });
+    }
+
+    void ordered(const SlotPointer& slot, std::uint64_t generation, const Result<service::ControlAnswer>& answer) {
+        const std::scoped_lock lock(mutex_);
+        if (slot->end || slot->generation != generation) return;
+        if (answer && answer->good()) return;
+        if (answer)
+            return finish(
+                slot,
+                {0, 0, fmt::format("could not be started on {}: {}", host_of(*slot).entry.name, answer->error())});
+        slot->ordered = false;  // what may run of it is not kept
+        slot->generation = ++generation_;
+    }
+
+    void send_end(const Slot& slot, bool kill) {
+        calls_.post(host_of(slot).entry.address, "/end", to_json(EndOrder{commander_, slot.generation, kill}),
+                    order_deadline, [](const auto&) {});  // an agent that did not hear it is told by the polls
+    }
+
+    [[nodiscard]] HostPoll poll_of(const Host& host) const {
+        HostPoll poll{commander_, host.poll, host.log_after, generation_, {}};
+        for (const auto& slot : host.slots)
+            if (!slot->end) poll.kept.insert(slot->generation);
+        return poll;
+    }
+
+    void send_poll(std::size_t which, SteadyTime now) {
+        auto& host = hosts_[which];
+        host.polling = true;
+        host.wanted = false;
+        host.polled = now;
+        ++host.poll;
+        calls_.post(host.entry.address, "/poll", to_json(poll_of(host)), poll_deadline,
+                    [self = weak_from_this(), which, number = host.poll](const auto& answer) {
+                        const auto core = self.lock();
+                        if (!core) return;
+                        if (answer && answer->good()) {
+                            auto report = parse_host_report(answer->body);
+                            if (report) return core->take(which, number, std::move(*report));
+                            return core->refused(which, report.error().message());
+                        }
+                        core->refused(which, answer ? answer->error() : answer.error().message());
+                    });
+    }
+
+    void refused(std::size_t which, const std::string& why) {
+        const std::scoped_lock lock(mutex_);
+        auto& host = hosts_[which];
+        host.polling = false;
+        if (host.trouble != why && why.starts_with("superseded"))
+            report_({.severity = Severity::error,
+                     .what = fmt::format("{} obeys another run control", host.entry.name),
+                     .why = why,
+                     .advice = "this one can do nothing there any more; end it",
+                     .alarm = fmt::format("superseded on {}", host.entry.name)});
+        host.trouble = why;
+    }
+
+    void take(std::size_t which, std::uint64_t poll, HostReport report) {
+        const std::scoped_lock lock(mutex_);
+        const auto now = clock_.now();
+        auto& host = hosts_[which];
+        host.polling = false;
+        host.trouble.clear();
+        host.weir = report.weir;
+        if (report.weir != WEIR_VERSION) {
+            host.trouble = fmt::format("its agent is weir {}, run control is {}; install one version on all machines",
+                                       report.weir, WEIR_VERSION);
+            return;  // its silence goes on
+        }
+        const bool new_agent = host.instance != report.instance;
+        if (new_agent && !host.instance.empty()) host.log_after = 0;
+        if (new_agent && host.instance.empty() && report.log_last > 0 && host.log_after == 0)
+            host.log_after = report.log_last;  // what was before is of another run control
+        host.instance = report.instance;
+        if (host.state == Host::State::lost || host.state == Host::State::suspected)
+            report_({.severity = Severity::information, .what = fmt::format("{} answers again", host.entry.name)});
+        host.state = Host::State::up;
+        host.answered = now;
+        for (auto& line : report.log) {
+            host.log_after = std::max(host.log_after, line.number);
+            auto& lines = lines_[line.station];
+            if (lines.size() < lines_waiting_max) lines.push_back(std::move(line.text));
+        }
+        for (const auto& slot : std::vector(host.slots)) {
+            if (slot->end || !slot->ordered) continue;
+            const auto found = std::ranges::find(report.processes, slot->generation, &HostedStatus::generation);
+            if (found == report.processes.end()) {
+                // Not started yet, or started anew since; or with an agent that is gone.
+                if (new_agent && slot->pid != 0)
+                    finish(slot, {0, 0, fmt::format("ended with the agent of {}", host.entry.name)});
+                continue;
+            }
+            update(*slot, *found, poll);
+            if (found->end) finish(slot, *found->end);
+        }
+    }
+
+    static void update(Slot& slot, HostedStatus& seen, std::uint64_t) {
+        slot.pid = seen.pid;
+        if (!slot.announcement) slot.announcement = seen.announcement;
+        if (seen.report && seen.asked_in) {
+            slot.report = std::move(seen.report);
+            slot.report_poll = *seen.asked_in;
+        }
+    }
+
+    void look_at_silence(Host& host, SteadyTime now) {
+        const auto silent = now - host.answered.value_or(begun_);
+        if (silent < options_.suspected_after || host.state == Host::State::lost) return;
+        const auto why = host.trouble.empty() ? "no answer" : host.trouble;
+        if (host.state == Host::State::up) {
+            host.state = Host::State::suspected;
+            report_({.severity = Severity::warning,
+                     .what = fmt::format("{} has not answered for {}", host.entry.name,
+                                         to_string(options_.suspected_after)),
+                     .why = why});
+        }
+        if (silent < options_.lost_after) return;
+        const bool was_there = host.state == Host::State::suspected;
+        host.state = Host::State::lost;
+        report_({.severity = Severity::error,
+                 .what = fmt::format("{} {}", host.entry.name, was_there ? "is lost" : "is not there"),
+                 .where = host.entry.address,
+                 .why = why,
+                 .advice = "stations that may move start elsewhere, the others wait for it",
+                 .alarm = fmt::format("{} is lost", host.entry.name)});
+        for (const auto& slot : std::vector(host.slots)) {
+            const auto* station = partition_.find(slot->name);
+            const bool waits = !slot->ordered && station != nullptr && stays_on_its_host(station->kind);
+            if (!slot->end && !waits)
+                finish(slot, {0, 0, fmt::format("is lost with {}, which does not answer", host.entry.name)});
+        }
+    }
+
+    void finish(const SlotPointer& slot, ProcessEnd end) {
+        if (!slot->end) slot->end = std::move(end);
+    }
+
+    [[nodiscard]] const Host& host_of(const Slot& slot) const { return hosts_[slot.host]; }
+
+    const Partition& partition_;
+    const HostLauncherOptions options_;
+    service::ControlCalls& calls_;
+    const Reporter report_;
+    const Clock& clock_;
+    const Commander commander_;
+    std::uint64_t generation_;  // the last that was given
+    const SteadyTime begun_;
+    const std::map<std::string, std::size_t> homes_;
+
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    std::vector<Host> hosts_;
+    std::map<std::string, std::deque<std::string>> lines_;  // by station
+    std::size_t goodbyes_ = 0;                              // that are not answered
+};
+
+class HostLauncher::Process final : public LaunchedProcess {
+public:
+    Process(std::shared_ptr<Core> core, Core::SlotPointer slot) : core_(std::move(core)), slot_(std::move(slot)) {}
+    ~Process() override { core_->drop(slot_); }
+    Process(const Process&) = delete;
+    Process& operator=(const Process&) = delete;
+
+    [[nodiscard]] std::int64_t pid() const noexcept override {
+        return core_->look(slot_, [](const Core::Slot& slot, const HostEntry&) { return slot.pid; });
+    }
+    [[nodiscard]] std::optional<std::string> announcement() override {
+        return core_->look(slot_, [](const Core::Slot& slot, const HostEntry& host) -> std::optional<std::string> {
+            if (!slot.announcement) return std::nullopt;
+            return through_agent(*slot.announcement, host, slot.name);
+        });
+    }
+    [[nodiscard]] std::optional<ProcessEnd> ended() override {
+        return core_->look(slot_, [](const Core::Slot& slot, const HostEntry&) { return slot.end; });
+    }
+    void terminate() noexcept override { core_->terminate(slot_); }
+    void kill() noexcept override { core_->kill(slot_); }
+    [[nodiscard]] std::string host() const override {
+        return core_->look(slot_, [](const Core::Slot&, const HostEntry& host) { return host.name; });
+    }
+
+private:
+    const std::shared_ptr<Core> core_;
+    const Core::SlotPointer slot_;
+};
+
+/// Calls, and reports with events, go to the station through its agent; other reports come with the agent's polls.
+class HostLauncher::Link final : public StationLink {
+public:
+    Link(std::shared_ptr<Core> core, const std::string& address)
+        : core_(std::move(core)),
+          name_(address.substr(address.rfind('/') + 1)),
+          direct_(HttpLinks(core_->calls(), poll_deadline, core_->transition_query()).open(address)) {}
+
+    void call(const service::StationRequest& request) override { direct_->call(request); }
+    [[nodiscard]] std::optional<CallAnswer> answer() override { return direct_->answer(); }
+    void ask(bool with_events) override {
+        direct_asked_ = with_events;
+        if (with_events) direct_->ask(true);
+        else poll_ = core_->want_report(name_);
+    }
+    [[nodiscard]] std::optional<Result<service::StationReport>> report() override {
+        if (direct_asked_) return direct_->report();
+        if (!poll_) return std::nullopt;
+        auto report = core_->take_report(name_, *poll_);
+        if (!report) return std::nullopt;
+        poll_.reset();
+        return Result<service::StationReport>(std::move(*report));
+    }
+
+private:
+    const std::shared_ptr<Core> core_;
+    const std::string name_;
+    const std::unique_ptr<StationLink> direct_;
+    bool direct_asked_ = false;
+    std::optional<std::uint64_t> poll_;
+};
+
+class HostLauncher::Lines final : public LogLines {
+public:
+    Lines(std::shared_ptr<Core> core, std::string name) : core_(std::move(core)), name_(std::move(name)) {}
+    void read(const std::function<void(std::string_view line)>& line) override {
+        for (const auto& text : core_->take_lines(name_)) line(text);
+    }
+
+private:
+    const std::shared_ptr<Core> core_;
+    const std::string name_;
+};
+
+HostLauncher::HostLauncher(const Partition& partition, HostLauncherOptions options, service::ControlCalls& calls,
+                           Reporter report, const Clock& clock)
+    : core_(std::make_shared<Core>(partition, std::move(options), calls, std::move(report), clock)) {}
+
+HostLauncher::~HostLauncher() { core_->end(); }
+
+Result<std::unique_ptr<LaunchedProcess>> HostLauncher::launch(const LaunchRequest& request) {
+    auto slot = WEIR_TRY(core_->launch(request));
+    return std::make_unique<Process>(core_, std::move(slot));
+}
+
+std::unique_ptr<LogLines> HostLauncher::log_of(const LaunchRequest& request) {
+    return std::make_unique<Lines>(core_, request.name);
+}
+
+std::shared_ptr<RunBooks> HostLauncher::books_of(const std::string& recorder, const std::string& directory,
+                                                 const std::string& catalogue) const {
+    return core_->books_of(recorder, directory, catalogue);
+}
+
+void HostLauncher::step() { core_->step(); }
+
+std::unique_ptr<StationLink> HostLauncher::open(const std::string& address) {
+    return std::make_unique<Link>(core_, address);
+}
+
+std::vector<HostView> HostLauncher::view() const { return core_->view(); }
+
+}  // namespace weir::control
