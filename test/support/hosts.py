@@ -3,8 +3,8 @@
 
 Each machine is a set of namespaces: an own host name, processes (the first one is its power supply: with it all others end), network
 (`eth0`, one cable to a switch, addresses 10.77.0.0/16), System V memory, and mounts. It sees the programs of this machine, but
-its own /tmp, /run, /dev/shm, machine-id and boot-id, and its own disk, a directory that keeps its place and its content when the power
-is off. No file of the test is seen inside but those in `Hosts.shared`, a file system that all machines share, and in `sees`.
+its own /tmp, /run, /dev/shm, home of root, machine-id and boot-id, and its own disk, a directory that keeps its place and its content when
+the power is off; the rest of this machine is read-only. No file of the test is seen inside but those in `Hosts.shared`, a file system that all machines share, and in `sees`.
 
 What is real: silence. A machine without power or with its cable out says goodbye to nobody, and its partners find out by
 themselves. What is not: all share one kernel, its clock and its page cache, so that after a power-off the disk has all that was
@@ -18,6 +18,7 @@ import http.client
 import json
 import os
 import pathlib
+import pwd
 import shutil
 import socket
 import subprocess
@@ -33,7 +34,7 @@ PREFIX = 16
 EVERYTHING = namespaces.MOUNTS | namespaces.UTS | namespaces.IPC | namespaces.PIDS | namespaces.NETWORK
 TOOLS = {"ip": "iproute2", "tc": "iproute2", "nft": "nftables", "mount": "mount"}
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-HIDDEN = ("/tmp", "/run", "/dev/shm")  # each machine has its own
+HIDDEN = {"/tmp": "1777", "/run": "755", "/dev/shm": "1777", pwd.getpwuid(0).pw_dir: "700"}  # each machine has its own, of this mode
 # What a machine does at first: /proc of its own processes, another boot-id each time. Then it waits for its end. With SIGCHLD ignored the
 # kernel takes away what ended and had lost its parent.
 FIRST_PROCESS = """set -e
@@ -213,11 +214,11 @@ class Host:
     def _mount_all(self):
         hidden = self._hosts.hidden
         kept = {self.directory: 0, self._hosts.shared: 0}
-        kept.update({path: namespaces.READ_ONLY for path in self._hosts.sees if any(path.is_relative_to(place) for place in hidden)})
+        kept.update({path: namespaces.READ_ONLY for path in self._hosts.sees if any(place in path.parents for place in hidden)})
         opened = {path: os.open(path, os.O_PATH | os.O_DIRECTORY) for path in kept}  # before they are hidden
         try:
-            for place in hidden:
-                namespaces.mount("tmpfs", place, "tmpfs", data="mode=755" if place.name == "run" else "mode=1777")
+            for place, mode in hidden.items():
+                namespaces.mount("tmpfs", place, "tmpfs", data=f"mode={mode}")
             for path in sorted(kept):
                 path.mkdir(parents=True, exist_ok=True)
                 namespaces.mount(f"/proc/self/fd/{opened[path]}", path, flags=namespaces.BIND)
@@ -251,11 +252,14 @@ class Hosts:
     def __init__(self, folder, names, sees=()):
         assert len(names) < 200 and all(0 < len(name) < 16 and name not in ("ctl", "bed", "lo") for name in names), names
         self.folder = pathlib.Path(folder).resolve()
+        self.folder.mkdir(parents=True, exist_ok=True)
         self.shared, self.probe = self.folder / "shared", self.folder / ".probe"
-        paths = [REPOSITORY, weir_program.DATA, pathlib.Path(shutil.which(weir_program.PROGRAM) or REPOSITORY).parent, sys.prefix, *sees]
+        program = pathlib.Path(shutil.which(weir_program.PROGRAM) or REPOSITORY).resolve()
+        paths = [REPOSITORY, weir_program.DATA, program.parent, program.parent.parent, sys.prefix, sys.base_prefix, *sees]  # bin/weir starts libexec/weir/*
         self.sees = sorted({pathlib.Path(path).resolve() for path in paths if pathlib.Path(path).is_dir()})
-        hidden = {pathlib.Path(place).resolve() for place in (*HIDDEN, tempfile.gettempdir()) if pathlib.Path(place).is_dir()} | {self.folder}
-        self.hidden = sorted(place for place in hidden if not any(place != other and place.is_relative_to(other) for other in hidden))
+        places = {tempfile.gettempdir(): "1777", self.folder: "755", **HIDDEN}
+        places = {pathlib.Path(place).resolve(): mode for place, mode in places.items() if pathlib.Path(place).is_dir()}
+        self.hidden = {place: mode for place, mode in places.items() if not any(other in place.parents for other in places)}
         self._hosts = {name: Host(self, number, name) for number, name in enumerate(["ctl", *names], 10)}
         self.control = self._hosts["ctl"]
         self._apart = []  # sets of names
