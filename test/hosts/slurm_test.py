@@ -17,7 +17,9 @@ class Jobs(ProgramTest):
         super().setUp()
         self.hosts = Hosts(self.folder / "hosts", ["h1", "h2", "h3"])
         self.addCleanup(self.hosts.close)
-        self.slurm = Slurm(self.hosts, timeout_s=5)
+
+    def start(self, timeout_s=60):
+        self.slurm = Slurm(self.hosts, timeout_s)
 
     def until_counts(self, host):
         counted = host.directory / "counted"
@@ -26,6 +28,7 @@ class Jobs(ProgramTest):
         wait_until(lambda: size() > before, f"the job on {host.name} counts", poll=0.05)
 
     def test_a_job_of_one_machine_runs_on_each_of_them_and_knows_its_name(self):
+        self.start()
         machines = self.slurm.machines
         jobs = [self.slurm.submit(REPORT, "--exclusive", f"--nodelist={host.name}") for host in machines]
         for host, job in zip(machines, jobs):
@@ -37,19 +40,20 @@ class Jobs(ProgramTest):
             jobs = [self.slurm.submit(WAIT, "--exclusive") for _ in machines]
             for job in jobs:
                 self.slurm.until_state(job, "RUNNING")
-            self.assertEqual(set(self.slurm.nodes().values()), {"allocated"})
+            wait_until(lambda: set(self.slurm.nodes().values()) == {"allocated"}, "each machine has one", poll=0.1)
             self.slurm.command("scancel", *jobs)
             for job in jobs:
                 self.slurm.until_state(job, "CANCELLED")
             self.slurm.until_idle(*machines)
 
     def test_a_job_ends_with_the_power_of_its_machine_and_the_machine_takes_another_when_it_is_back(self):
+        self.start(timeout_s=5)
         host = self.hosts["h2"]
         job = self.slurm.submit(COUNT, "--no-requeue", "--nodelist=h2", f"--chdir={host.directory}")
         self.until_counts(host)
         host.power_off()
         self.slurm.until_state(job, "NODE_FAIL")
-        self.assertIn("down", self.slurm.nodes()["h2"])
+        wait_until(lambda: "down" in self.slurm.nodes()["h2"], "the machine is down", poll=0.1)
         host.power_on()
         self.slurm.start_daemon(host)
         self.slurm.until_idle(host)
@@ -58,6 +62,7 @@ class Jobs(ProgramTest):
         self.assertEqual(self.slurm.output(host, again).read_text().split()[0], "h2")
 
     def test_jobs_live_on_without_the_machine_of_the_controller(self):
+        self.start()
         host = self.hosts["h1"]
         self.slurm.submit(COUNT, "--no-requeue", "--nodelist=h1", f"--chdir={host.directory}")
         self.until_counts(host)

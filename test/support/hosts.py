@@ -2,9 +2,9 @@
 """A test bed of several machines on this one, for tests of what happens when a machine, a disk's machine or a cable is lost.
 
 Each machine is a set of namespaces: an own host name, processes (the first one is its power supply: with it all others end), network
-(`eth0`, one cable to a switch, addresses 10.77.0.0/16), System V memory, and mounts. It sees the programs of this machine, but
-its own /tmp, /run, /dev/shm, home of root, machine-id and boot-id, and its own disk, a directory that keeps its place and its content when
-the power is off; the rest of this machine is read-only. No file of the test is seen inside but those in `Hosts.shared`, a file system that all machines share, and in `sees`.
+(`eth0`, one cable to a switch, addresses 10.77.0.0/16), System V memory, and mounts. It sees the programs of this machine, read-only, but
+its own /tmp, /run, /dev/shm, home of root, machine-id and boot-id, and its own disk, a directory that keeps its place and its content
+when the power is off. Of the test's files it sees those in `Hosts.shared`, a file system that all machines share, and in `sees`.
 
 What is real: silence. A machine without power or with its cable out says goodbye to nobody, and its partners find out by
 themselves. What is not: all share one kernel, its clock and its page cache, so that after a power-off the disk has all that was
@@ -255,7 +255,8 @@ class Hosts:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.shared, self.probe = self.folder / "shared", self.folder / ".probe"
         program = pathlib.Path(shutil.which(weir_program.PROGRAM) or REPOSITORY).resolve()
-        paths = [REPOSITORY, weir_program.DATA, program.parent, program.parent.parent, sys.prefix, sys.base_prefix, *sees]  # bin/weir starts libexec/weir/*
+        # bin/weir starts libexec/weir/*, so the folder above its own is needed, too.
+        paths = [REPOSITORY, weir_program.DATA, program.parent, program.parent.parent, sys.prefix, sys.base_prefix, *sees]
         self.sees = sorted({pathlib.Path(path).resolve() for path in paths if pathlib.Path(path).is_dir()})
         places = {tempfile.gettempdir(): "1777", self.folder: "755", **HIDDEN}
         places = {pathlib.Path(place).resolve(): mode for place, mode in places.items() if pathlib.Path(place).is_dir()}
@@ -267,7 +268,8 @@ class Hosts:
             path.mkdir(parents=True, exist_ok=True)
         self._switch = namespaces.in_thread(self._make_switch)  # a network lives as long as this descriptor
         try:
-            self.at_switch(["ip", "-batch", "-"], "link set lo up\nlink add bed type bridge forward_delay 0 stp_state 0 mcast_snooping 0\nlink set bed up\n")
+            self.at_switch(["ip", "-batch", "-"], "link set lo up\nlink add bed type bridge forward_delay 0 stp_state 0 mcast_snooping 0\n"
+                                                  "link set bed up\n")
             for host in self.all():
                 host.power_on()
             self.write_rules()

@@ -90,4 +90,5 @@ def private_mounts(probe):
         seen = f" {os.path.realpath(probe)} " in outside.read()
     _check(_libc.umount2(os.fsencode(probe), 0), "umount", probe)
     if seen:
-        raise OSError(errno.EINVAL, "mounts in this chroot are seen outside; make its root a private mount (mount --bind ROOT ROOT; mount --make-private ROOT)")
+        raise OSError(errno.EINVAL, "mounts in this chroot are seen outside; make its root a private mount "
+                                    "(mount --bind ROOT ROOT; mount --make-private ROOT)")

@@ -98,16 +98,16 @@ class Slurm:
         return wait_until(lambda: self.state(job) in states, f"job {job} is {' or '.join(states)}", poll=0.1)
 
     def nodes(self):
-        """The state of each machine by its name: idle, allocated, down..."""
-        return dict(line.split() for line in self.command("sinfo", "--noheader", "--Node", "--Format=NodeList:20,StateLong:20").splitlines())
+        """The state of each machine by its name: idle, allocated, down... None: the controller does not answer yet."""
+        answer = self.control.run(["sinfo", "--noheader", "--Node", "--Format=NodeList:20,StateLong:20"], env=self.environment)
+        if answer.code:
+            assert self.controller.poll() is None, self.logs()
+            return None
+        return dict(line.split() for line in answer.out.splitlines())
 
     def until_idle(self, *machines):
         def idle():
-            answer = self.control.run(["sinfo", "--noheader", "--Node", "--Format=NodeList:20,StateLong:20"], env=self.environment)
-            if answer.code:  # the controller does not answer yet
-                assert self.controller.poll() is None, self.logs()
-                return False
-            states = dict(line.split() for line in answer.out.splitlines())
+            states = self.nodes() or {}
             return all(states.get(host.name) == "idle" for host in machines)
         try:
             wait_until(idle, "all machines are idle", poll=0.1)
