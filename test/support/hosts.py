@@ -24,6 +24,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import uuid
 
 import namespaces
@@ -46,7 +47,8 @@ exec env --ignore-signal=CHLD cat >/dev/null
 
 
 class Host:
-    """A machine. Made by Hosts; `address` is that of its eth0, `directory` its disk, the same path inside and outside."""
+    """A machine. Made by Hosts; `address` is that of its eth0, `directory` its disk, the same path inside and outside. All threads of
+    a test may use it: one may take away the power while another starts something."""
 
     def __init__(self, hosts, number, name):
         self._hosts, self.name, self.address = hosts, name, f"10.77.0.{number}"
@@ -55,21 +57,26 @@ class Host:
         self._machine_id = uuid.uuid4().hex
         self._first = None  # its first process
         self._started = []  # all that were started by the test and may still run
+        self._power = threading.RLock()  # while it changes nothing is started
         self.plugged, self.bytes_per_second, self.loss = True, None, 0.0
 
     @property
     def running(self):
         """It has power."""
-        return self._first is not None and self._first.poll() is None
+        first = self._first
+        return first is not None and first.poll() is None
 
     def power_on(self):
-        if self.running:
-            return
+        with self._power:
+            if not self.running:
+                self._power_on()
+
+    def _power_on(self):
         self._first = namespaces.in_thread(self._boot)
         answer = self._first.stdout.readline()
         if answer != b"powered\n":
             said = answer + self._first.stdout.read()
-            self.power_off()
+            self._power_off()
             raise OSError(f"machine {self.name} did not start: {said.decode(errors='replace').strip()}")
         state = "up" if self.plugged else "down"
         self._hosts.at_switch(["ip", "-batch", "-"], f"link add {self.name} type veth peer name eth0 address {self._mac} netns {self._first.pid}\n"
@@ -80,8 +87,11 @@ class Host:
 
     def power_off(self):
         """At once, as when the plug is pulled. Its connections are not closed: the network is gone before the processes."""
-        if self._first is None:
-            return
+        with self._power:
+            if self._first is not None:
+                self._power_off()
+
+    def _power_off(self):
         if self.running:
             self._hosts.at_switch(["ip", "link", "delete", self.name], may_fail=True)  # it has none yet when its start failed
         self._first.kill()
@@ -129,10 +139,10 @@ class Host:
     def call(self, function, *arguments):
         """What a function of the test returns that runs in a thread inside: it sees the machine's files, and sockets that it makes
         are in the machine's network, wherever they are used later. A socket of the test is not closed by a power-off."""
-        self._needs_power()
+        first = self._needs_power()
 
         def inside():
-            namespaces.enter_process(self._first.pid, EVERYTHING)
+            namespaces.enter_process(first.pid, EVERYTHING)
             return function(*arguments)
 
         return namespaces.in_thread(inside)
@@ -144,8 +154,9 @@ class Host:
         environment = dict(os.environ if more.get("env") is None else more["env"])
         environment.pop("TMPDIR", None)  # of this machine
         more["env"] = environment
-        process = self.call(lambda: subprocess.Popen([str(argument) for argument in arguments], **more))
-        self._started = [other for other in self._started if other.poll() is None] + [process]
+        with self._power:
+            process = self.call(lambda: subprocess.Popen([str(argument) for argument in arguments], **more))
+            self._started = [other for other in self._started if other.poll() is None] + [process]
         return process
 
     def run(self, arguments, input=None, timeout=SLOW, **more):
@@ -181,8 +192,7 @@ class Host:
 
     def processes(self):
         """The pids, as the test sees them, of all processes inside, those that ended and are not reaped included."""
-        self._needs_power()
-        namespace, found = os.readlink(f"/proc/{self._first.pid}/ns/pid"), []
+        namespace, found = os.readlink(f"/proc/{self._needs_power().pid}/ns/pid"), []
         for path in pathlib.Path("/proc").glob("[0-9]*"):
             try:
                 if os.readlink(path / "ns" / "pid") == namespace:
@@ -192,8 +202,11 @@ class Host:
         return found
 
     def _needs_power(self):
-        if not self.running:
+        """Its first process."""
+        first = self._first
+        if first is None or first.poll() is not None:
             raise AssertionError(f"machine {self.name} is off")
+        return first
 
     def _in_network(self, arguments, input="", may_fail=False):
         """A program of this machine, with its files, in the network of that one."""
