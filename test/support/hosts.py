@@ -80,8 +80,10 @@ class Host:
             raise OSError(f"machine {self.name} did not start: {said.decode(errors='replace').strip()}")
         state = "up" if self.plugged else "down"
         self._hosts.at_switch(["ip", "-batch", "-"], f"link add {self.name} type veth peer name eth0 address {self._mac} netns {self._first.pid}\n"
-                                                     f"link set {self.name} master bed {state}\n")
-        self._in_network(["ip", "-batch", "-"], f"link set lo up\naddress add {self.address}/{PREFIX} dev eth0\nlink set eth0 up\n")
+                                                     f"link set {self.name} addrgenmode none master bed {state}\n")
+        # Without addresses of IPv6 nothing is on the line but what the test sends.
+        self._in_network(["ip", "-batch", "-"], f"link set lo up\nlink set eth0 addrgenmode none\naddress add {self.address}/{PREFIX} dev eth0\n"
+                                                "link set eth0 up\n")
         if self.bytes_per_second:
             self.slow(self.bytes_per_second)
 
@@ -116,13 +118,13 @@ class Host:
             self._hosts.at_switch(["ip", "link", "set", self.name, state])
 
     def lose(self, share):
-        """A share (0 to 1) of the IP packets that arrive is lost, drawn at random."""
+        """A share (0 to 1) of the packets of IPv4 that arrive is lost, drawn at random."""
         self.loss = share
         self._hosts.write_rules()
 
     @property
     def lost(self):
-        """IP packets that `lose` has taken, since the beginning."""
+        """Packets that `lose` has taken, since the beginning."""
         counters = json.loads(self._hosts.at_switch(["nft", "-j", "list", "counters", "table", "bridge", "bed"]))["nftables"]
         return next(entry["counter"]["packets"] for entry in counters if entry.get("counter", {}).get("name") == f"lost-{self.name}")
 
@@ -282,7 +284,7 @@ class Hosts:
         self._switch = namespaces.in_thread(self._make_switch)  # a network lives as long as this descriptor
         try:
             self.at_switch(["ip", "-batch", "-"], "link set lo up\nlink add bed type bridge forward_delay 0 stp_state 0 mcast_snooping 0\n"
-                                                  "link set bed up\n")
+                                                  "link set bed addrgenmode none up\n")
             for host in self.all():
                 host.power_on()
             self.write_rules()
@@ -324,7 +326,7 @@ class Hosts:
                 rules.append(f"add rule bridge bed forward iifname {words(side)} oifname {words(others)} drop")
         for host in self.all():
             if host.loss >= 1e-6:
-                rules.append(f'add rule bridge bed forward oifname "{host.name}" meta protocol {{ ip, ip6 }} '
+                rules.append(f'add rule bridge bed forward oifname "{host.name}" meta protocol ip '
                              f'numgen random mod 1000000 <= {round(host.loss * 1_000_000) - 1} counter name "lost-{host.name}" drop')
         self.at_switch(["nft", "-f", "-"], "\n".join(rules) + "\n")
 
