@@ -34,17 +34,18 @@ def wait_until(condition, what, seconds=SLOW, poll=0.02):
 
 
 class Process:
-    """A weir command in the background. `folder` takes what it prints."""
+    """A weir command in the background. `folder` takes what it prints. `on`: a machine of hosts.Hosts, else this one."""
 
     count = 0
 
-    def __init__(self, folder, *arguments, prefix=(), env=None):
+    def __init__(self, folder, *arguments, prefix=(), env=None, on=None):
         Process.count += 1
         base = pathlib.Path(folder) / f"{arguments[0]}-{Process.count}"
         self.out_path, self.err_path = base.with_suffix(".out"), base.with_suffix(".err")
         with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
-            self.process = subprocess.Popen([*prefix, PROGRAM, *map(str, arguments)], stdin=subprocess.DEVNULL,
-                                            stdout=out, stderr=err, env={**os.environ, **(env or {})})
+            start = on.start if on else subprocess.Popen
+            self.process = start([*prefix, PROGRAM, *map(str, arguments)], stdin=subprocess.DEVNULL,
+                                 stdout=out, stderr=err, env={**os.environ, **(env or {})})
 
     @property
     def pid(self):
@@ -108,20 +109,23 @@ class Process:
 class RecorderProcess(Process):
     """A recorder, from the moment on that it listens. `port` None: any free one, which stays free for its next life."""
 
-    def __init__(self, folder, directory, *arguments, port=None, run=7, prefix=()):
-        super().__init__(folder, "record", "--listen", f"127.0.0.1:{port or free_port()}", "--dir", directory, "--create", "--run", run, "--json",
-                         *arguments, prefix=prefix)
+    def __init__(self, folder, directory, *arguments, port=None, run=7, prefix=(), on=None):
+        self.on, host = on, on.address if on else "127.0.0.1"
+        super().__init__(folder, "record", "--listen", f"{host}:{port or free_port()}", "--dir", directory, "--create", "--run", run, "--json",
+                         *arguments, prefix=prefix, on=on)
         try:
             self.port = int(self.printed(r"listening on port (\d+)").group(1))
         except AssertionError:
             self.__exit__()
             raise
-        self.address = f"127.0.0.1:{self.port}"
+        self.address = f"{host}:{self.port}"
 
     def metrics(self):
         """The lines that Prometheus would read, as a dictionary."""
         port = int(re.search(r"metrics on port (\d+)", self.err).group(1))
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=SLOW)
+        if self.on:
+            connection.sock = self.on.connect(f"127.0.0.1:{port}")
         try:
             connection.request("GET", "/metrics")
             text = connection.getresponse().read().decode()
@@ -132,8 +136,11 @@ class RecorderProcess(Process):
 
 
 class SenderProcess(Process):
-    def __init__(self, folder, port, *arguments, run=7):
-        super().__init__(folder, "send", "--to", f"127.0.0.1:{port}", "--run", run, "--json", *arguments)
+    """`to`: a port of this machine, or "host:port"."""
+
+    def __init__(self, folder, to, *arguments, run=7, on=None):
+        to = to if ":" in str(to) else f"127.0.0.1:{to}"
+        super().__init__(folder, "send", "--to", to, "--run", run, "--json", *arguments, on=on)
 
     def report(self, seconds=SLOW):
         """What it prints at its end."""
