@@ -45,7 +45,9 @@ WRONG_KEYS = [
     ("assign.dfm", 'link = "ip"', "is none of"),
     ("filter.ef-1", 'selection = "missing.py"', "is not there"),
     ("filter.ef-1", 'streams = ["physics_Main", "x"]', '"x" is not a stream'),
-    ("filter.ef-1", 'listen = ""', "is not an address"),
+    ("filter.ef-1", 'listen = "9000"', "is not an address"),
+    ("network", 'data = "10.77.0.1/40"', "is not a network"),
+    ("network", 'control = "here"', "is not a network"),
     ("record.rec-1", 'listen = "127.0.0.1"', "is not an address"),
     ("record.rec-1", 'mode = "fast"', "is none of"),
 ]

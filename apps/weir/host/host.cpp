@@ -29,6 +29,13 @@ struct HostOptions {
     std::chrono::milliseconds orphan_after{600'000};
 };
 
+/// What stations of this machine show to others, in place of the files that the partition names.
+std::vector<std::string> arguments_of(const transport::TlsFiles& tls) {
+    if (!tls.any()) return {};
+    return {"--tls-certificate", tls.certificate.native(), "--tls-key", tls.key.native(),
+            "--tls-ca",          tls.authority.native()};
+}
+
 int run_host(HostOptions& options) {
     if (options.name.empty()) options.name = system_name();
     std::error_code failed;
@@ -51,7 +58,7 @@ int run_host(HostOptions& options) {
     const auto agent = control::HostAgent::start({.name = options.name,
                                                   .directory = directory,
                                                   .program = ChildProcess::self(),
-                                                  .arguments = {},
+                                                  .arguments = arguments_of(tls),
                                                   .orphan_after = options.orphan_after},
                                                  std::move(*calls), process.reports.reporter(), process.clock);
     if (!agent) return fail_with(weir_host, agent.error());

@@ -2,6 +2,7 @@
 // A partition file as one of its stations reads it: its own section and the shared ones, and the errors for mistakes.
 #include "stations/frame/partition_settings.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "stations/recorder/recorder_station.hpp"
@@ -9,6 +10,7 @@
 namespace weir::app {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr std::string_view replay = R"(
@@ -90,6 +92,74 @@ TEST(PartitionSettings, EveryMistakeIsOneLineWithItsPlace) {
     EXPECT_THAT(mistake("[record.rec-1]\nmemory = \"1MiB\"\n"),
                 HasSubstr("p.toml:1: [record.rec-1]: memory of 1MiB is too small"));
     EXPECT_THAT(mistake("[record.rec-1\n"), HasSubstr("p.toml:1"));
+}
+
+constexpr std::string_view secured =
+    "[security]\ntls_certificate = \"c.pem\"\ntls_key = \"k.pem\"\ntls_ca = \"ca.pem\"\n";
+
+std::string with_data(std::string_view network, std::string_view more = {}) {
+    return fmt::format("[record.rec-1]\n[network]\ndata = \"{}\"\n{}", network, more);
+}
+
+TEST(PartitionSettings, NetworksAreReadAndAddressesOfOthersNeedCertificatesOrTheWordPlain) {
+    const auto place = read_as(with_data("fd00:77::/64", secured), "rec-1");
+    ASSERT_TRUE(place) << place.error().message();
+    EXPECT_EQ(transport::to_string(place->partition.data_network().value()), "fd00:77::/64");
+    EXPECT_FALSE(place->partition.control_network().has_value());
+    EXPECT_EQ(mistake(with_data("127.0.0.0/8")), "");
+    EXPECT_EQ(mistake(with_data("10.77.0.0/16", "plain = true\n")), "");
+    EXPECT_THAT(mistake(with_data("10.77.0.0/16")),
+                AllOf(HasSubstr("data in [network]: 10.77.0.0/16 is reached by other machines"),
+                      HasSubstr("plain = true")));
+    EXPECT_THAT(mistake(with_data("10.77.0.1/40")), HasSubstr("p.toml:3: network.data: \"10.77.0.1/40\" is not a network"));
+}
+
+TEST(StationPlace, APortForOtherStationsIsAtTheStationsAddressUnlessItsKeyNamesAnother) {
+    StationPlace place;
+    EXPECT_EQ(place.listen("").value(), (transport::HostPort{"127.0.0.1", 0}));
+    place.address = "10.77.0.3";
+    EXPECT_EQ(place.listen("").value(), (transport::HostPort{"10.77.0.3", 0}));
+    EXPECT_EQ(place.listen("127.0.0.1:9000").value(), (transport::HostPort{"127.0.0.1", 9000}));
+    place.partition.network.data = "127.0.0.0/8";
+    EXPECT_THAT(place.listen("10.77.0.3:0").error().message(), HasSubstr("10.77.0.3:0 is reached by other machines"));
+    place.partition.network.plain = true;
+    EXPECT_EQ(place.listen("10.77.0.3:0").value(), (transport::HostPort{"10.77.0.3", 0}));
+}
+
+TEST(PartitionSettings, TheFilesOfTheCommandLineReplaceThoseOfTheFileForAllPortsOfAStation) {
+    StationOptions options;
+    const auto text = fmt::format("[record.rec-1]\n{}", secured);
+    EXPECT_EQ(read_as(text, "rec-1")->partition.data_tls().certificate, "c.pem");
+    options.tls = {"host.pem", "host.key", "authority.pem"};
+    for (const auto& file : {text, std::string("[record.rec-1]\n")}) {
+        const auto place = read_as(file, "rec-1", options);
+        ASSERT_TRUE(place) << place.error().message();
+        const auto between = place->partition.data_tls();
+        EXPECT_EQ(between.certificate, "host.pem");
+        EXPECT_EQ(between.key, "host.key");
+        EXPECT_EQ(between.authority, "authority.pem");
+        EXPECT_EQ(between.unit, "weir-station");
+        EXPECT_EQ(place->partition.access()->tls.certificate, "host.pem");
+        EXPECT_EQ(place->partition.access()->tls.unit, "");
+    }
+    options.tls.key.clear();
+    EXPECT_THAT(read_as(text, "rec-1", options).error().message(), HasSubstr("are given together"));
+    EXPECT_FALSE(read_as("[record.rec-1]\n", "rec-1")->partition.data_tls().any());
+}
+
+TEST(PartitionSettings, TheAddressThatIsGivenIsOneInTheNetworkOfTheData) {
+    StationOptions options;
+    const auto refused = [&](const std::string& address, const std::string& text) {
+        options.address = address;
+        const auto place = read_as(text, "rec-1", options);
+        return place ? "taken: " + place->address : place.error().message();
+    };
+    EXPECT_EQ(refused("10.77.0.3", with_data("10.77.0.0/16", secured)), "taken: 10.77.0.3");
+    EXPECT_THAT(refused("10.78.0.3", with_data("10.77.0.0/16", secured)), HasSubstr("is not in [network] data"));
+    EXPECT_THAT(refused("10.77.0.3", "[record.rec-1]\n"), HasSubstr("is reached by other machines"));
+    EXPECT_EQ(refused("127.0.0.2", "[record.rec-1]\n"), "taken: 127.0.0.2");
+    for (const auto* address : {"0.0.0.0", "::", "localhost", "10.77.0.3:80"})
+        EXPECT_THAT(refused(address, with_data("10.77.0.0/16", secured)), HasSubstr("is not an address of one machine"));
 }
 
 }  // namespace

@@ -36,6 +36,7 @@ Result<> DeliveryOutput::set_peers(const std::vector<Peer>& peers, RunNumber run
         options.sender.run = run;
         options.sender.format = options_.format;
         options.sender.window = options_.window;
+        options.sender.tls = options_.tls;
         options.sender.backoff_last = std::chrono::milliseconds(500);
         options.window = options_.window;
         group_ = std::make_unique<delivery::SenderGroup>(

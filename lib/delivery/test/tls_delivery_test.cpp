@@ -86,6 +86,35 @@ TEST(DeliveryOverTls, WhoeverShowsNoGoodCertificateIsClosedCountedAndNamedAndAGo
     EXPECT_EQ(recorder.sink.taken(), 1U);
 }
 
+TEST(DeliveryOverTls, PartsOfOurOwnSystemAndSendersFromOutsideComeToOnePortWithCertificatesOfTheirOwn) {
+    const Authority ours("ours"), theirs("theirs");
+    const auto part = [](transport::TlsFiles files) {
+        files.unit = "weir-station";
+        return files;
+    };
+    auto options = secured(theirs.files("recorder"));
+    options.tls_of_parts = part(ours.files("partition"));
+    Recorder recorder(options);
+    recorder.start();
+    std::uint64_t sent = 0;
+    const auto arrives = [&](const std::string& name, const transport::TlsFiles& files) {
+        auto to = to_recorder(recorder, name);
+        to.tls = files;
+        const auto sender = Sender::open(to).value();
+        EXPECT_TRUE(sender->send(described(++sent), as_data("event")));
+        return sender->flush(60s).value_or(false);
+    };
+    EXPECT_TRUE(arrives("sfi-1", part(ours.files("partition", 3600, "weir-station"))));  // with any name
+    EXPECT_TRUE(arrives("sender-1", theirs.files("sender")));
+    EXPECT_EQ(recorder.stats().insecure, 0U);
+
+    const auto stranger = sender_with(recorder, part(theirs.files("eve", 3600, "weir-station")));
+    const auto without_role = sender_with(recorder, part(ours.files("nobody")));
+    EXPECT_TRUE(eventually([&] { return recorder.reported("nor the organizational unit weir-station") >= 1; }));
+    EXPECT_TRUE(eventually([&] { return !stranger->stats().last_problem.empty(); }));
+    EXPECT_EQ(recorder.sink.taken(), 2U);
+}
+
 TEST(DeliveryOverTls, ACertificateSpeaksForItsOwnNameOnly) {
     const Authority authority("weir test");
     Recorder recorder(secured(authority.files("recorder")));

@@ -33,19 +33,23 @@ constexpr std::size_t ethernet = 1472, jumbo = 8972;  // datagrams that common n
 class MessageLoop::Wiring final : public Link {
 public:
     Wiring(const MessageLoopOptions& options, memory::BufferPool& pool, const Clock& clock, transport::EventLoop loop,
-           transport::Socket udp, transport::Listener listener)
+           transport::Socket udp, transport::Listener listener, std::optional<LinkTls> tls)
         : options_(options),
           clock_(clock),
           loop_(std::move(loop)),
           udp_(std::move(udp)),
           sender_(udp_.fd(), options.batch, true),
-          tcp_(options.endpoint.self, options.endpoint.key, options.tcp_queue.count(), loop_, std::move(listener)),
+          tcp_({.self = options.endpoint.self,
+                .key = options.endpoint.key,
+                .queue_max = options.tcp_queue.count(),
+                .tls = std::move(tls),
+                .report = options.report},
+               loop_, std::move(listener)),
           endpoint_(options.endpoint, *this, pool) {
         stats_.receive_buffer = transport::granted_receive_buffer(udp_.fd());
     }
 
     Result<> begin() {
-        WEIR_TRY(tcp_.watch_listener());
         if (options_.input == InputThread::none) {
             batch_ = std::make_unique<transport::DatagramBatch>(options_.batch);
             return loop_.add(udp_.fd(), {.read = true}, udp_token);
@@ -156,6 +160,7 @@ Result<> MessageLoop::Wiring::set_peers(const std::vector<LinkPeer>& peers) {
         if (peer.link == LinkKind::tcp) tcp.insert_or_assign(peer.id, *found);
     }
     flush();  // queued datagrams refer to the old addresses
+    WEIR_TRY(tcp_.set_peers(tcp));
     for (const auto& [id, target] : targets_) {
         if (!targets.contains(id)) endpoint_.remove_peer(id);
     }
@@ -165,7 +170,6 @@ Result<> MessageLoop::Wiring::set_peers(const std::vector<LinkPeer>& peers) {
         by_id_.resize(number(id) + std::size_t{1});  // in the order of the numbers
         by_id_.back() = &target;
     }
-    tcp_.set_peers(tcp);
     endpoint_.set_time(clock_.now());
     for (const auto& peer : peers) endpoint_.add_peer(peer.id, peer.watched);
     more_ = true;
@@ -297,6 +301,7 @@ void MessageLoop::Wiring::show_stats() {
     stats_.foreign_address = foreign_address_ + tcp_.foreign();
     stats_.send_calls = sender_.stats().calls;
     stats_.tcp_connections = tcp_.connected();
+    stats_.insecure = tcp_.insecure();
     if (input_) {
         stats_.wakes = input_->wakes();
         stats_.receive_calls = input_->calls();
@@ -348,18 +353,25 @@ Result<> MessageLoop::Wiring::probe(std::chrono::milliseconds deadline, MessageH
 Result<std::unique_ptr<MessageLoop>> MessageLoop::open(const MessageLoopOptions& options, memory::BufferPool& pool,
                                                        const Clock& clock) {
     auto loop = WEIR_TRY(transport::EventLoop::create());
+    std::optional<LinkTls> tls;
+    if (options.tls.any()) {
+        auto server = WEIR_TRY(transport::TlsContext::for_server(options.tls));
+        auto client = WEIR_TRY(transport::TlsContext::for_client(options.tls));
+        tls.emplace(std::move(server), std::move(client));
+    }
     const transport::UdpOptions udp_options{.receive_buffer = options.receive_buffer,
                                             .send_buffer = options.send_buffer,
                                             .coalesced = options.input != InputThread::wake_per_datagram};
     for (int tries = 1;; ++tries) {
         auto udp = WEIR_TRY(transport::open_udp(options.listen, udp_options));
-        auto listener = transport::Listener::open({options.listen.host, udp.local().port()}, tcp_link_options);
+        auto listener =
+            transport::Listener::reserve({options.listen.host, udp.local().port()}, tcp_link_options);
         if (!listener) {
             if (options.listen.port == 0 && tries < ports_tried) continue;  // another program has that port for TCP
             return std::unexpected(listener.error());
         }
-        auto wiring =
-            std::make_unique<Wiring>(options, pool, clock, std::move(loop), std::move(udp), std::move(*listener));
+        auto wiring = std::make_unique<Wiring>(options, pool, clock, std::move(loop), std::move(udp), std::move(*listener),
+                                               std::move(tls));
         WEIR_TRY(wiring->begin());
         wiring->show_stats();
         return std::unique_ptr<MessageLoop>(new MessageLoop(std::move(wiring)));

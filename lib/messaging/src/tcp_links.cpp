@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tcp_links.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace weir::messaging {
@@ -15,20 +17,28 @@ constexpr std::chrono::milliseconds pause_min = 20ms, pause_max = 1000ms;
 
 }  // namespace
 
-TcpLinks::TcpLinks(wire::StationId self, std::uint32_t key, std::size_t queue_max, transport::EventLoop& loop,
-                   transport::Listener listener)
-    : self_(self), key_(key), queue_max_(queue_max), loop_(loop), listener_(std::move(listener)) {}
+TcpLinks::TcpLinks(TcpLinkOptions options, transport::EventLoop& loop, transport::Listener listener)
+    : options_(std::move(options)), loop_(loop), listener_(std::move(listener)) {}
 
-Result<> TcpLinks::watch_listener() { return loop_.add(listener_.fd(), {.read = true}, listener_token); }
+Result<> TcpLinks::listen() {
+    if (listening_) return {};
+    WEIR_TRY(listener_.listen());
+    WEIR_TRY(loop_.add(listener_.fd(), {.read = true}, listener_token));
+    listening_ = true;
+    return {};
+}
 
-void TcpLinks::set_peers(const std::map<wire::StationId, transport::Address>& peers) {
+Result<> TcpLinks::set_peers(const std::map<wire::StationId, transport::Address>& peers) {
+    if (!peers.empty()) WEIR_TRY(listen());
     for (auto at = peers_.begin(); at != peers_.end();) {
         const auto found = peers.find(at->first);
         const bool stays = found != peers.end() && to_string(found->second) == to_string(at->second.address);
         if (!stays && at->second.connection != 0) close(at->second.connection, {});
         at = stays ? std::next(at) : peers_.erase(at);
     }
-    for (const auto& [id, address] : peers) peers_.try_emplace(id, Peer{.address = address, .we_connect = self_ < id});
+    for (const auto& [id, address] : peers)
+        peers_.try_emplace(id, Peer{.address = address, .we_connect = options_.self < id});
+    return {};
 }
 
 TcpLinks::Connection* TcpLinks::find(std::uint64_t token) {
@@ -42,7 +52,7 @@ bool TcpLinks::carry(wire::StationId to, std::span<const ConstData> datagram) {
     if (connection == nullptr || connection->connecting) return false;
     std::size_t size = 0;
     for (const auto piece : datagram) size += piece.size();
-    if (connection->out.size() - connection->out_done + size > queue_max_) return false;
+    if (connection->out.size() - connection->out_done + size > options_.queue_max) return false;
     for (const auto piece : datagram) connection->out.insert(connection->out.end(), piece.begin(), piece.end());
     return true;
 }
@@ -61,6 +71,7 @@ void TcpLinks::flush() {
 bool TcpLinks::write(std::uint64_t token, Connection& connection) {
     while (connection.out_done < connection.out.size()) {
         const auto result = connection.socket.write(ConstData(connection.out).subspan(connection.out_done));
+        if (!result) report_broken(connection, result.error());
         if (!result || result->state == transport::Transfer::State::closed) return false;
         if (result->state == transport::Transfer::State::would_block) break;
         connection.out_done += result->count;
@@ -68,7 +79,7 @@ bool TcpLinks::write(std::uint64_t token, Connection& connection) {
     if (connection.out_done == connection.out.size()) {
         connection.out.clear();
         connection.out_done = 0;
-    } else if (connection.out_done > queue_max_) {
+    } else if (connection.out_done > options_.queue_max) {
         // Removes whole datagrams that were sent, so that the vector stays within twice the bound.
         std::size_t gone = 0;
         while (true) {
@@ -84,8 +95,8 @@ bool TcpLinks::write(std::uint64_t token, Connection& connection) {
 }
 
 void TcpLinks::set_interest(std::uint64_t token, Connection& connection) {
-    const transport::Interest wanted{.read = !connection.connecting,
-                                     .write = connection.connecting || !connection.out.empty()};
+    const auto wanted = connection.socket.waits_for(
+        {.read = !connection.connecting, .write = connection.connecting || !connection.out.empty()});
     if (wanted == connection.interest) return;
     if (loop_.change(connection.socket.fd(), wanted, token)) connection.interest = wanted;
 }
@@ -94,15 +105,21 @@ void TcpLinks::on_ready(const transport::EventLoop::Ready& ready, SteadyTime now
     if (ready.token == listener_token) return accept(now);
     auto* connection = find(ready.token);
     if (connection == nullptr) return;
-    if (connection->connecting) {
-        if (connection->socket.pending_error() != 0) return close(ready.token, now);
-        connection->connecting = false;
-        set_interest(ready.token, *connection);
-        listeners.connected(connection->peer);
-        return;
-    }
-    if (ready.write && !write(ready.token, *connection)) return close(ready.token, now);
-    if (ready.read || ready.gone) read(ready.token, now, listeners);
+    if (connection->connecting) return connected(ready.token, *connection, now, listeners);
+    // With TLS a write may wait for bytes to come, and a read for room.
+    const bool secure = connection->socket.secure();
+    if (!secure && ready.write && !write(ready.token, *connection)) return close(ready.token, now);
+    if ((secure || ready.read || ready.gone) && !read(ready.token, *connection, listeners))
+        return close(ready.token, now);
+    if (secure && !write(ready.token, *connection)) close(ready.token, now);
+}
+
+void TcpLinks::connected(std::uint64_t token, Connection& connection, SteadyTime now, const Listeners& listeners) {
+    if (connection.socket.pending_error() != 0) return close(token, now);
+    if (options_.tls && !options_.tls->client.connect(connection.socket, {})) return close(token, now);
+    connection.connecting = false;
+    set_interest(token, connection);
+    listeners.connected(connection.peer);
 }
 
 void TcpLinks::accept(SteadyTime now) {
@@ -120,6 +137,7 @@ void TcpLinks::accept(SteadyTime now) {
         if (static_cast<std::size_t>(unidentified) >= unidentified_max) continue;
         auto connection = std::make_unique<Connection>();
         connection->socket = std::move(**socket);
+        if (options_.tls && !options_.tls->server.accept(connection->socket)) continue;  // out of memory
         connection->opened = now;
         connection->interest = {.read = true};
         if (!loop_.add(connection->socket.fd(), connection->interest, next_token_)) continue;
@@ -143,14 +161,33 @@ void TcpLinks::connect(wire::StationId id, Peer& peer, SteadyTime now) {
     connections_.emplace(next_token_++, std::move(connection));
 }
 
-void TcpLinks::read(std::uint64_t token, SteadyTime now, const Listeners& listeners) {
-    auto* connection = find(token);
-    if (connection->in.empty()) connection->in.resize(input_room);
-    const auto result = connection->socket.read(MutableData(connection->in).subspan(connection->in_size));
-    if (!result || result->state == transport::Transfer::State::closed) return close(token, now);
-    if (result->state == transport::Transfer::State::would_block) return;
-    connection->in_size += result->count;
-    if (!take_datagrams(token, *connection, listeners)) close(token, now);
+/// False: the connection is over.
+bool TcpLinks::read(std::uint64_t token, Connection& connection, const Listeners& listeners) {
+    if (connection.in.empty()) connection.in.resize(input_room);
+    do {
+        const auto result = connection.socket.read(MutableData(connection.in).subspan(connection.in_size));
+        if (!result) report_broken(connection, result.error());
+        if (!result || result->state == transport::Transfer::State::closed) return false;
+        if (result->state == transport::Transfer::State::would_block) break;
+        connection.in_size += result->count;
+        if (!take_datagrams(token, connection, listeners)) return false;
+    } while (connection.socket.unread());
+    return true;
+}
+
+/// A fault that TLS found is for an operator; a connection that broke is not.
+void TcpLinks::report_broken(const Connection& connection, const Error& error) {
+    if (!connection.socket.secure()) return;
+    ++insecure_;
+    const auto address = to_string(connection.socket.peer());
+    const auto who = connection.peer == wire::StationId{0} ? address
+                                                           : fmt::format("station {} at {}", number(connection.peer), address);
+    options_.report({.severity = Severity::warning,
+                     .what = "a TCP link was ended",
+                     .where = who,
+                     .why = error.message(),
+                     .advice = "parts of a partition show its own key, or certificates of its authority with the "
+                               "organizational unit of stations"});
 }
 
 /// False: these bytes are no datagrams, or come from a station that is not expected on this connection.
@@ -166,6 +203,7 @@ bool TcpLinks::take_datagrams(std::uint64_t token, Connection& connection, const
             ++foreign_;
             return false;
         }
+        connection.worked = true;
         listeners.datagram(datagram);
         rest = rest.subspan(*size);
     }
@@ -175,7 +213,7 @@ bool TcpLinks::take_datagrams(std::uint64_t token, Connection& connection, const
 }
 
 bool TcpLinks::identify(std::uint64_t token, Connection& connection, ConstData datagram, const Listeners& listeners) {
-    const auto header = wire::decode_datagram(datagram, key_);
+    const auto header = wire::decode_datagram(datagram, options_.key);
     const auto peer = header ? peers_.find(header->from) : peers_.end();
     if (peer == peers_.end()) {
         listeners.datagram(datagram);  // counts it
@@ -203,7 +241,7 @@ void TcpLinks::close(std::uint64_t token, SteadyTime now) {
     }
     if (const auto peer = peers_.find(connection.peer); peer != peers_.end() && peer->second.connection == token) {
         peer->second.connection = 0;
-        if (!connection.connecting) peer->second.pause = pause_min;  // it had worked
+        if (connection.worked) peer->second.pause = pause_min;
         peer->second.next_try = now + peer->second.pause;
     }
     loop_.remove(connection.socket.fd());

@@ -1,26 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 // TCP connections to peers, carrying the same datagrams one behind the other. The station with the lower id connects,
 // and reconnects after a pause when the connection is lost; the other one identifies it by its first datagram. The
-// queue of a connection is bounded.
+// queue of a connection is bounded. The port does not listen before there is such a peer; with TLS, nothing
+// that a connection brings is looked at before the other side has shown its certificate.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "weir/base/clock.hpp"
 #include "weir/base/data.hpp"
+#include "weir/base/report.hpp"
 #include "weir/transport/event_loop.hpp"
 #include "weir/transport/socket.hpp"
+#include "weir/transport/tls.hpp"
 #include "weir/wire/datagram.hpp"
 
 namespace weir::messaging {
 
 /// The silence of a peer that vanished is detected long before this; it only closes the connection.
 inline constexpr transport::SocketOptions tcp_link_options{.peer_timeout = std::chrono::milliseconds(10'000)};
+
+/// Both ends of TLS.
+struct LinkTls {
+    transport::TlsContext server, client;
+};
+
+struct TcpLinkOptions {
+    wire::StationId self{};
+    std::uint32_t key = 0;
+    std::size_t queue_max = 0;      // bytes
+    std::optional<LinkTls> tls{};   // nothing: plain TCP
+    Reporter report{};              // of connections that ended because of TLS
+};
 
 class TcpLinks {
 public:
@@ -31,14 +48,14 @@ public:
         std::function<void(wire::StationId)> connected;
     };
 
-    TcpLinks(wire::StationId self, std::uint32_t key, std::size_t queue_max, transport::EventLoop& loop,
-             transport::Listener listener);
+    /// The listener has its port, and does not listen yet.
+    TcpLinks(TcpLinkOptions options, transport::EventLoop& loop, transport::Listener listener);
 
     static constexpr std::uint64_t listener_token = 1;
     static constexpr std::uint64_t first_token = 2;  // of connections, and all above
 
-    [[nodiscard]] Result<> watch_listener();
-    void set_peers(const std::map<wire::StationId, transport::Address>& peers);
+    /// Error: the port cannot be opened; all stays as it was.
+    [[nodiscard]] Result<> set_peers(const std::map<wire::StationId, transport::Address>& peers);
 
     /// False: there is no connection, or too much waits on it.
     bool carry(wire::StationId to, std::span<const ConstData> datagram);
@@ -52,12 +69,15 @@ public:
     [[nodiscard]] std::uint64_t lost() const noexcept { return lost_; }
     /// Datagrams whose connection came from elsewhere than the station they name, or had named another one.
     [[nodiscard]] std::uint64_t foreign() const noexcept { return foreign_; }
+    /// Connections that ended because of TLS.
+    [[nodiscard]] std::uint64_t insecure() const noexcept { return insecure_; }
 
 private:
     struct Connection {
         transport::Socket socket;
         wire::StationId peer{};  // 0: not identified yet
         bool connecting = false;
+        bool worked = false;  // a datagram came
         SteadyTime opened{};
         transport::Interest interest{};
         std::vector<std::byte> in;
@@ -76,17 +96,18 @@ private:
 
     void accept(SteadyTime now);
     void connect(wire::StationId id, Peer& peer, SteadyTime now);
-    void read(std::uint64_t token, SteadyTime now, const Listeners& listeners);
+    [[nodiscard]] Result<> listen();
+    void connected(std::uint64_t token, Connection& connection, SteadyTime now, const Listeners& listeners);
+    bool read(std::uint64_t token, Connection& connection, const Listeners& listeners);
     bool take_datagrams(std::uint64_t token, Connection& connection, const Listeners& listeners);
     bool identify(std::uint64_t token, Connection& connection, ConstData datagram, const Listeners& listeners);
     bool write(std::uint64_t token, Connection& connection);
+    void report_broken(const Connection& connection, const Error& error);
     void close(std::uint64_t token, SteadyTime now);
     void set_interest(std::uint64_t token, Connection& connection);
     [[nodiscard]] Connection* find(std::uint64_t token);
 
-    const wire::StationId self_;
-    const std::uint32_t key_;
-    const std::size_t queue_max_;
+    const TcpLinkOptions options_;
     transport::EventLoop& loop_;
     transport::Listener listener_;
     std::map<wire::StationId, Peer> peers_;
@@ -94,7 +115,8 @@ private:
     std::uint64_t next_token_ = first_token;
     std::uint64_t lost_ = 0;
     std::uint64_t foreign_ = 0;
-    bool accept_paused_ = false;
+    std::uint64_t insecure_ = 0;
+    bool listening_ = false, accept_paused_ = false;
 };
 
 }  // namespace weir::messaging

@@ -5,9 +5,12 @@
 #include <poll.h>
 
 #include <atomic>
+#include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 
+#include "test_certificates.hpp"
 #include "weir/base/endian.hpp"
 #include "weir/transport/reserved_port.hpp"
 #include "weir/transport/udp_socket.hpp"
@@ -21,6 +24,8 @@ using wire::StationId;
 
 constexpr StationId one{1}, two{2};
 constexpr RunNumber run{7};
+constexpr const char* unit = "weir-station";
+using transport::test::Authority;
 
 /// A station on loopback: sends numbers to the other one, reliably and once, and counts what it receives.
 class Node final : public MessageHandler {
@@ -98,9 +103,18 @@ void introduce(Node& a, Node& b, LinkKind link) {
     ASSERT_TRUE(b.loop->set_peers({a.as_peer(link)}).has_value());
 }
 
-class Links : public ::testing::TestWithParam<std::tuple<LinkKind, InputThread>> {
+enum class Kind { udp, tcp, tls };
+
+class Links : public ::testing::TestWithParam<std::tuple<Kind, InputThread>> {
 protected:
-    LinkKind link_ = std::get<0>(GetParam());
+    void SetUp() override {
+        if (std::get<0>(GetParam()) != Kind::tls) return;
+        authority_.emplace("weir test");
+        options_.tls = authority_->files("partition");
+        options_.tls.unit = unit;
+    }
+    LinkKind link_ = std::get<0>(GetParam()) == Kind::udp ? LinkKind::udp : LinkKind::tcp;
+    std::optional<Authority> authority_;
     MessageLoopOptions options_{.input = std::get<1>(GetParam())};
 };
 
@@ -130,7 +144,7 @@ TEST_P(Links, CarryAThousandMessagesInBothDirections) {
 }
 
 INSTANTIATE_TEST_SUITE_P(MessageLoop, Links,
-                         ::testing::Combine(::testing::Values(LinkKind::udp, LinkKind::tcp),
+                         ::testing::Combine(::testing::Values(Kind::udp, Kind::tcp, Kind::tls),
                                             ::testing::Values(InputThread::none, InputThread::wake_per_batch,
                                                               InputThread::wake_per_datagram)));
 
@@ -233,19 +247,21 @@ TEST(MessageLoop, NamesThePeerThatDoesNotAnswer) {
 
 TEST(MessageLoop, ConnectsAgainWhenAPeerIsReplaced) {
     const auto port = transport::ReservedPort::take({"127.0.0.1", 0}).value();
-    const auto at_the_port = [&] {
-        const auto lent = port.lend();
-        return std::make_unique<Node>(two, MessageLoopOptions{.listen = port.address()});
-    };
     Node a(one);
-    auto b = at_the_port();
-    introduce(a, *b, LinkKind::tcp);
+    const auto introduced = [&] {
+        const auto lent = port.lend();  // until it listens there
+        auto node = std::make_unique<Node>(two, MessageLoopOptions{.listen = port.address()});
+        introduce(a, *node, LinkKind::tcp);
+        return node;
+    };
+    auto b = introduced();
     a.start();
     b->start();
     ASSERT_TRUE(wait_for([&] { return b->appeared.load(); }));
     b.reset();
-    const auto again = at_the_port();
-    ASSERT_TRUE(again->loop->set_peers({a.as_peer(LinkKind::tcp)}).has_value());
+    a.stop();
+    const auto again = introduced();
+    a.start();
     again->start();
     EXPECT_TRUE(wait_for([&] { return again->appeared.load(); }));
 }
@@ -311,6 +327,91 @@ TEST(MessageLoop, ClosesAConnectionWithDatagramsOfAnotherStation) {
     ASSERT_TRUE(foreign.write(bytes).has_value());
     EXPECT_TRUE(wait_for([&] { return a.loop->stats().foreign_address == 1; }));
     EXPECT_TRUE(wait_for([&] { return a.loop->stats().tcp_connections == 0; }));
+}
+
+transport::TlsFiles with_unit(transport::TlsFiles files) {
+    files.unit = unit;
+    return files;
+}
+
+TEST(SecureLinks, JoinStationsThatHaveCertificatesOfTheirOwnWithTheUnitOfParts) {
+    const Authority authority("weir test");
+    Node a(one, {.tls = with_unit(authority.files("host-1", 3600, unit))}),
+        b(two, {.tls = with_unit(authority.files("host-2", 3600, unit))});
+    introduce(a, b, LinkKind::tcp);
+    a.to_send = b.to_send = 200;
+    a.start();
+    b.start();
+    EXPECT_TRUE(wait_for([&] { return a.reliable == 200 && b.reliable == 200; }, 120'000ms));
+    EXPECT_EQ(a.loop->stats().insecure + b.loop->stats().insecure, 0U);
+}
+
+/// Reports of a loop's thread, for another one.
+class Reported {
+public:
+    [[nodiscard]] Reporter reporter() {
+        return [this](const Report& report) {
+            const std::scoped_lock lock(mutex_);
+            text_ += text_of(report) + "\n";
+        };
+    }
+    [[nodiscard]] bool has(const std::string& words) const {
+        const std::scoped_lock lock(mutex_);
+        return text_.find(words) != std::string::npos;
+    }
+
+private:
+    mutable std::mutex mutex_;
+    std::string text_;
+};
+
+TEST(SecureLinks, NeverCarryADatagramOfAStationWithoutTheRightCertificateAndReportWhy) {
+    const Authority ours("ours"), theirs("theirs");
+    auto foreign = theirs.files("stranger", 3600, unit);
+    foreign.authority = ours.files("x").authority;
+    struct Wrong {
+        transport::TlsFiles files;
+        const char* why;
+    };
+    for (const auto& [files, why] : {Wrong{with_unit(foreign), "its certificate is not taken: unable to get"},
+                                     Wrong{with_unit(ours.files("old", -10, unit)), "certificate has expired"},
+                                     Wrong{with_unit(ours.files("sender")), "nor the organizational unit weir-station"},
+                                     Wrong{{}, "does not speak TLS"}}) {
+        Reported reported;  // outlives the loops
+        const auto good = with_unit(ours.files("partition", 3600, unit));
+        for (const bool they_connect : {true, false}) {
+            // The station with the lower number connects; a plain one that is connected to waits for a datagram.
+            if (!they_connect && !files.any()) continue;
+            Node us(they_connect ? two : one, {.tls = good, .report = reported.reporter()});
+            Node them(they_connect ? one : two, {.tls = files});
+            introduce(us, them, LinkKind::tcp);
+            them.to_send = 1;
+            us.start();
+            them.start();
+            EXPECT_TRUE(wait_for([&] { return us.loop->stats().insecure > 1; }, 120'000ms)) << why;
+            us.stop();
+            EXPECT_TRUE(reported.has(why)) << why;
+            EXPECT_EQ(us.reliable + us.sent, 0U);
+            EXPECT_FALSE(us.appeared);
+        }
+    }
+}
+
+TEST(MessageLoop, ListensAtTcpFromTheFirstPeerOnThatIsLinkedToOverTcp) {
+    const auto answered = [](const Node& node) {
+        const auto to = transport::resolve({"127.0.0.1", node.loop->port()}, false).value().front();
+        const auto socket = transport::begin_connect(to, {});
+        if (!socket) return false;
+        pollfd ready{socket->fd(), POLLOUT, 0};
+        EXPECT_EQ(::poll(&ready, 1, 60'000), 1);
+        return socket->pending_error() == 0;
+    };
+    Node a(one), b(two);
+    EXPECT_FALSE(answered(a));
+    introduce(a, b, LinkKind::udp);
+    EXPECT_FALSE(answered(a));
+    introduce(a, b, LinkKind::tcp);
+    EXPECT_TRUE(answered(a));
 }
 
 }  // namespace

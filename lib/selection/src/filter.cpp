@@ -118,6 +118,7 @@ public:
         out.sender.run = run;
         out.sender.format = on_the_wire(options_.format);
         out.sender.window = options_.recorder_window;
+        out.sender.tls = options_.recorder_tls;
         out.move_after = options_.move_after;
         output_ = std::make_unique<delivery::SenderGroup>(
             std::move(out),

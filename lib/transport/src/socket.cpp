@@ -117,6 +117,8 @@ Interest Socket::waits_for(Interest wanted) const noexcept { return tls_ ? tls_-
 
 std::vector<std::string> Socket::peer_names() const { return tls_ ? tls_->peer_names() : std::vector<std::string>(); }
 
+bool Socket::with_part() const noexcept { return tls_ && tls_->with_part(); }
+
 bool Socket::unread() const noexcept { return tls_ && tls_->unread(); }
 
 Address Socket::local() const noexcept {

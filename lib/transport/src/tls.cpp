@@ -7,8 +7,11 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
+#include <algorithm>
 #include <array>
 #include <ctime>
+#include <memory>
+#include <string_view>
 
 #include "tls_session.hpp"
 
@@ -39,16 +42,59 @@ bool is_our_own(const SSL* ssl, const X509* certificate) {
     return own != nullptr && EVP_PKEY_eq(X509_get0_pubkey(own), X509_get0_pubkey(certificate)) == 1;
 }
 
+const SSL* session_of(X509_STORE_CTX* context) {
+    return static_cast<const SSL*>(X509_STORE_CTX_get_ex_data(context, SSL_get_ex_data_X509_STORE_CTX_idx()));
+}
+
 /// A verification of OpenSSL that takes our own certificate also when it has ended.
 int good_or_our_own(int good, X509_STORE_CTX* context) {
     if (good == 1 || X509_STORE_CTX_get_error(context) != X509_V_ERR_CERT_HAS_EXPIRED ||
         X509_STORE_CTX_get_error_depth(context) != 0)
         return good;
-    const auto* const ssl =
-        static_cast<const SSL*>(X509_STORE_CTX_get_ex_data(context, SSL_get_ex_data_X509_STORE_CTX_idx()));
+    const auto* const ssl = session_of(context);
     if (ssl == nullptr || !is_our_own(ssl, X509_STORE_CTX_get_current_cert(context))) return good;
     X509_STORE_CTX_set_error(context, X509_V_OK);
     return 1;
+}
+
+/// One that takes parts of our own system only, see TlsFiles::unit. Called for each certificate of the chain; the last,
+/// with depth 0, is that of the other side, and perhaps again for each fault.
+int good_part(int good, X509_STORE_CTX* context) {
+    if (good_or_our_own(good, context) != 1) return 0;
+    if (X509_STORE_CTX_get_error_depth(context) != 0) return 1;
+    const auto* const ssl = session_of(context);
+    const auto* const certificate = X509_STORE_CTX_get_current_cert(context);
+    if (ssl != nullptr && certificate != nullptr &&
+        (is_our_own(ssl, certificate) || std::ranges::count(units_of(certificate), unit_of(ssl)) > 0))
+        return 1;
+    X509_STORE_CTX_set_error(context, refused_as_part);
+    return 0;
+}
+
+// What OpenSSL keeps for us with a context: the unit of parts, and the context that serves them.
+void free_unit(void*, void* unit, CRYPTO_EX_DATA*, int, long, void*) { delete static_cast<std::string*>(unit); }
+void free_context(void*, void* context, CRYPTO_EX_DATA*, int, long, void*) {
+    SSL_CTX_free(static_cast<SSL_CTX*>(context));
+}
+int unit_index() {
+    static const int index = SSL_CTX_get_ex_new_index(0, nullptr, nullptr, nullptr, &free_unit);
+    return index;
+}
+int parts_index() {
+    static const int index = SSL_CTX_get_ex_new_index(0, nullptr, nullptr, nullptr, &free_context);
+    return index;
+}
+
+/// The client has sent the name of the server that it wants, or none.
+int choose_context(SSL* ssl, int* alert, void* parts) {
+    static_cast<void>(alert);
+    auto* const context = static_cast<SSL_CTX*>(parts);
+    const auto* const unit = static_cast<const std::string*>(SSL_CTX_get_ex_data(context, unit_index()));
+    const char* const wanted = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
+    if (wanted == nullptr || unit == nullptr || *unit != wanted) return SSL_TLSEXT_ERR_NOACK;
+    if (SSL_set_SSL_CTX(ssl, context) == nullptr) return SSL_TLSEXT_ERR_ALERT_FATAL;
+    SSL_set_verify(ssl, SSL_CTX_get_verify_mode(context), SSL_CTX_get_verify_callback(context));
+    return SSL_TLSEXT_ERR_OK;
 }
 
 /// What its extended key usage allows.
@@ -97,7 +143,25 @@ Result<TlsContext> TlsContext::open(const TlsFiles& files, bool server) {
         if (names == nullptr) return bad_file("the authority", files.authority, "give a PEM file with --tls-ca");
         SSL_CTX_set_client_CA_list(context.get(), names);
     }
+    if (!files.unit.empty()) {
+        auto unit = std::make_unique<std::string>(files.unit);
+        if (SSL_CTX_set_ex_data(context.get(), unit_index(), unit.get()) != 1)
+            return fail(Errc::io, "no memory for TLS");
+        static_cast<void>(unit.release());  // the context's
+        SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, &good_part);
+    }
     return TlsContext(context);
+}
+
+void TlsContext::serve_parts(const TlsContext& parts) {
+    auto* const context = parts.native();
+    SSL_CTX_up_ref(context);
+    SSL_CTX_free(static_cast<SSL_CTX*>(SSL_CTX_get_ex_data(context_.get(), parts_index())));
+    SSL_CTX_set_ex_data(context_.get(), parts_index(), context);
+    // SSL_CTX_set_tlsext_servername_callback and _arg without the casts of their macros.
+    SSL_CTX_callback_ctrl(context_.get(), SSL_CTRL_SET_TLSEXT_SERVERNAME_CB,
+                          reinterpret_cast<void (*)()>(&choose_context));
+    SSL_CTX_ctrl(context_.get(), SSL_CTRL_SET_TLSEXT_SERVERNAME_ARG, 0, context);
 }
 
 Result<> TlsContext::accept(Socket& socket) const {
@@ -139,7 +203,8 @@ Result<> TlsContext::connect(Socket& socket, const std::string& host) const {
     SSL* ssl = SSL_new(context_.get());
     if (ssl == nullptr) return fail(Errc::io, "no memory for a TLS connection");
     SSL_set_connect_state(ssl);
-    const bool named = expect(ssl, host);
+    const auto unit = unit_of(ssl);
+    const bool named = unit.empty() ? expect(ssl, host) : set_server_name(ssl, std::string(unit));
     socket.tls_ = TlsSession::open(ssl, socket.fd());
     if (!named || !socket.tls_) return fail(Errc::io, fmt::format("cannot begin TLS with \"{}\"", host));
     return {};
@@ -147,6 +212,11 @@ Result<> TlsContext::connect(Socket& socket, const std::string& host) const {
 
 void TlsContext::trust_own_key() {
     SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, &good_or_our_own);
+}
+
+std::string_view unit_of(const SSL* ssl) {
+    const auto* const unit = static_cast<const std::string*>(SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), unit_index()));
+    return unit == nullptr ? std::string_view() : std::string_view(*unit);
 }
 
 TlsPeer peer_of(const SSL* ssl) {

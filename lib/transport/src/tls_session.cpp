@@ -40,7 +40,10 @@ std::vector<std::string> entries_of(const X509* certificate, int kind) {
 }  // namespace
 
 std::string reason_of(const SSL* ssl, unsigned long error) {
-    if (const auto verified = SSL_get_verify_result(ssl); verified != X509_V_OK)
+    const auto verified = SSL_get_verify_result(ssl);
+    if (const auto unit = unit_of(ssl); verified == refused_as_part && !unit.empty())
+        return fmt::format("its certificate is not taken: it has neither our key nor the organizational unit {}", unit);
+    if (verified != X509_V_OK)
         return fmt::format("its certificate is not taken: {}", X509_verify_cert_error_string(verified));
     switch (ERR_GET_REASON(error)) {
         case SSL_R_WRONG_VERSION_NUMBER:

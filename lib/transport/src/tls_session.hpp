@@ -4,11 +4,13 @@
 #pragma once
 
 #include <openssl/ssl.h>
+#include <openssl/x509_vfy.h>
 
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weir/transport/socket.hpp"
@@ -19,6 +21,10 @@ namespace weir::transport {
 [[nodiscard]] std::vector<std::string> names_of(const X509* certificate);
 /// Its organizational units.
 [[nodiscard]] std::vector<std::string> units_of(const X509* certificate);
+/// The organizational unit of parts, of whom alone the other side may be (TlsFiles::unit); empty: of others too.
+[[nodiscard]] std::string_view unit_of(const SSL* ssl);
+/// The result of a verification: a good certificate, and not that of a part. OpenSSL answers it as a bad one.
+inline constexpr int refused_as_part = X509_V_ERR_CERT_REJECTED;
 
 class TlsSession {
 public:
@@ -38,6 +44,8 @@ public:
     [[nodiscard]] bool unread() const noexcept { return failure_ || (more_ && SSL_has_pending(ssl_) != 0); }
     [[nodiscard]] Interest waits_for(Interest wanted) const noexcept;
     [[nodiscard]] std::vector<std::string> peer_names() const;
+    /// The handshake has shown that the other side is a part of our own system.
+    [[nodiscard]] bool with_part() const noexcept { return SSL_is_init_finished(ssl_) != 0 && !unit_of(ssl_).empty(); }
 
 private:
     TlsSession(SSL* ssl, int fd) : ssl_(ssl), fd_(fd) {}

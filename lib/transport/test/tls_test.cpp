@@ -246,6 +246,85 @@ TEST(Tls, ACertificateWithoutAnEndEndsAfterEveryTimeThatThereIs) {
     EXPECT_GT(hour, std::chrono::minutes{30});
 }
 
+TlsFiles with_unit(TlsFiles files, const std::string& unit = "weir-station") {
+    files.unit = unit;
+    return files;
+}
+
+/// Both send a word; what each has received.
+std::pair<std::string, std::string> exchanged(Pair& pair) {
+    Side client{pair.client, "from the client"}, server{pair.server, "from the server"};
+    EXPECT_TRUE(transfer(client, server, [&] { return !client.received.empty() && !server.received.empty(); }))
+        << client.failure << server.failure;
+    return {client.received, server.received};
+}
+
+const std::pair<std::string, std::string> both_words{"from the server", "from the client"};
+
+TEST(TlsParts, AreWhoHasOurKeyOrACertificateWithTheUnitWhateverTheAddress) {
+    const Authority authority("weir test");
+    const auto own = with_unit(authority.files("partition"));
+    const auto other = with_unit(authority.files("host-2", 3600, "weir-station"));
+    const auto ended = with_unit(authority.renewed(own, "partition", -10));
+    const auto of_host_3 = with_unit(authority.files("host-3", 3600, "weir-station"));
+    for (const auto& [client, server] : {std::pair{own, own}, std::pair{own, ended}, std::pair{ended, own},
+                                         std::pair{of_host_3, other}, std::pair{other, of_host_3}}) {
+        auto pair = secure_pair(client, server, "192.0.2.7");
+        EXPECT_FALSE(pair.server.with_part());
+        EXPECT_EQ(exchanged(pair), both_words);
+        EXPECT_TRUE(pair.server.with_part());
+        EXPECT_TRUE(pair.client.with_part());
+    }
+}
+
+TEST(TlsParts, RefuseEverybodyElseOnBothSidesForTheReasonThatItIs) {
+    const Authority ours("ours"), theirs("theirs");
+    const auto part = with_unit(ours.files("partition", 3600, "weir-station"));
+    auto foreign = with_unit(theirs.files("stranger", 3600, "weir-station"));
+    foreign.authority = part.authority;
+    const auto expired = with_unit(ours.files("old", -10, "weir-station"));
+    const auto without = with_unit(ours.files("sender"));
+    const auto reader = with_unit(ours.files("reader", 3600, "weir-reader"));
+    for (const auto& [who, why] : {std::pair{foreign, "its certificate is not taken: unable to get local issuer"},
+                                   std::pair{expired, "its certificate is not taken: certificate has expired"},
+                                   std::pair{without, "neither our key nor the organizational unit weir-station"},
+                                   std::pair{reader, "neither our key nor the organizational unit weir-station"}}) {
+        EXPECT_THAT(refused(who, part).server, HasSubstr(why));
+        EXPECT_THAT(refused(part, who).client, HasSubstr(why));
+    }
+}
+
+TEST(TlsParts, ShareAPortWithOthersThatHaveAnAuthorityOfTheirOwn) {
+    const Authority ours("ours"), theirs("theirs");
+    const auto part = with_unit(ours.files("partition"));
+    const auto recorder = theirs.files("recorder");
+    auto server = TlsContext::for_server(recorder).value();
+    server.serve_parts(TlsContext::for_server(part).value());
+    const auto connected = [&](const TlsFiles& client) {
+        auto pair = connected_pair();
+        EXPECT_TRUE(TlsContext::for_client(client).value().connect(pair.client, "localhost"));
+        EXPECT_TRUE(server.accept(pair.server));
+        return pair;
+    };
+    auto from_part = connected(part);
+    EXPECT_EQ(exchanged(from_part), both_words);
+    EXPECT_TRUE(from_part.server.with_part());
+    auto from_outside = connected(theirs.files("sender"));
+    EXPECT_EQ(exchanged(from_outside), both_words);
+    EXPECT_FALSE(from_outside.server.with_part());
+
+    // Nobody becomes a part by saying so.
+    auto pretended = theirs.files("sender", 3600, "weir-station");
+    pretended.unit = "weir-station";
+    for (auto who : {pretended, with_unit(ours.files("nobody"))}) {
+        auto pair = connected(who);
+        Side one{pair.client, "hello"}, other{pair.server, "hello"};
+        EXPECT_TRUE(transfer(one, other, [&] { return !other.failure.empty(); }));
+        EXPECT_EQ(other.received, "");
+        EXPECT_FALSE(pair.server.with_part());
+    }
+}
+
 TEST(Tls, FilesThatDoNotFitAreNamed) {
     const Authority authority("weir test");
     const auto good = authority.files("recorder");

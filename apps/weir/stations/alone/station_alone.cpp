@@ -24,6 +24,7 @@ void declare_alone(CLI::App& command, StationKind kind, AloneOptions& options) {
           &add_value(command, "--control", station.control, "H:P", "with PARTITION: the control port; 0: any free one"),
           &add_value(command, "--trace", station.trace, "F", "with PARTITION: a timeline of the threads, at the end")})
         option->group(more_options);
+    declare_address_option(command, station);
 }
 
 Result<> read_config(service::Settings& table, const AloneOptions& options) {

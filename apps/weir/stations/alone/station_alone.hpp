@@ -28,7 +28,8 @@ struct AloneOptions {
     [[nodiscard]] bool in_partition() const noexcept { return !station.partition.empty(); }
 };
 
-/// --config, --print-config, --json, and for one station of a partition PARTITION, --name, --id, --control, --trace.
+/// --config, --print-config, --json, and for one station of a partition PARTITION, --name, --id, --control, --trace,
+/// --address.
 void declare_alone(CLI::App& command, StationKind kind, AloneOptions& options);
 
 /// Reads the configuration file, if there is one, under the options that were given.

@@ -21,7 +21,7 @@ void AssignerSettings::declare(service::Settings& settings, const std::string& s
 }
 
 Result<> AssignerSettings::check(const StationPlace& place) const {
-    static_cast<void>(place);  // no key is wrong beside another
+    WEIR_TRY(loop_.options(place));
     return {};
 }
 
@@ -32,7 +32,8 @@ Result<std::unique_ptr<service::Station>> AssignerSettings::make(const StationPl
     options.id = place.id;
     options.assigner = options_;
     options.assigner.first_level1 = Level1Id{place.partition.data.first_level1_id};
-    options.loop = loop_.options(place);
+    options.loop = WEIR_TRY(loop_.options(place));
+    options.loop.report = services.reports.reporter();
     options.link = loop_.link(place);
     return std::make_unique<building::AssignerStation>(std::move(options), services.reports.reporter(), services.clock);
 }

@@ -43,6 +43,7 @@ Result<> BuilderSettings::check(const StationPlace& place) const {
     if (place.partition.format() == event::Format::opaque)
         return fail(Errc::usage,
                     "[data] format opaque has no fragments to build events of; choose event-5.0 or event-3.0");
+    WEIR_TRY(loop_.options(place));
     return {};
 }
 
@@ -55,7 +56,8 @@ Result<std::unique_ptr<service::Station>> BuilderSettings::make(const StationPla
     options.builder.format = place.partition.format();
     options.builder.rules = place.partition.rules();
     options.builder.window = {.shaping = shaping_, .least = window_min_.count(), .most = window_max_.count()};
-    options.loop = loop_.options(place);
+    options.loop = WEIR_TRY(loop_.options(place));
+    options.loop.report = services.reports.reporter();
     options.loop.input = threads_ == "one"              ? messaging::InputThread::none
                          : threads_ == "wake-per-batch" ? messaging::InputThread::wake_per_batch
                                                         : messaging::InputThread::wake_per_datagram;
@@ -65,6 +67,7 @@ Result<std::unique_ptr<service::Station>> BuilderSettings::make(const StationPla
     options.output.name = place.name;
     options.output.format = wire::parse_event_format(event::name(options.builder.format)).value();
     options.output.window = memory_;
+    options.output.tls = place.partition.data_tls();
     StreamTag tag;
     tag.type = tag_.substr(0, tag_.find('_'));
     tag.name = tag_.substr(tag_.find('_') + 1);

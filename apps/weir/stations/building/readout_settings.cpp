@@ -157,7 +157,7 @@ Result<readout::ReadoutStationOptions> ReadoutSettings::options(const StationPla
     if (!strategy)
         return fail(Errc::usage, fmt::format("\"{}\" is no way to wait; choose park, yield or spin", strategy_));
     o.handlers.strategy = *strategy;
-    o.loop = loop_.options(place);
+    o.loop = WEIR_TRY(loop_.options(place));
     o.link = loop_.link(place);
     return o;
 }
@@ -182,6 +182,7 @@ Result<> ReadoutSettings::check(const StationPlace& place) const {
 Result<std::unique_ptr<service::Station>> ReadoutSettings::make(const StationPlace& place,
                                                                 const service::StationServices& services) {
     auto made = WEIR_TRY(options(place));
+    made.loop.report = services.reports.reporter();
     return std::make_unique<readout::ReadoutStation>(std::move(made), services.reports.reporter(), services.clock);
 }
 

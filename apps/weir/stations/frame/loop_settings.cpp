@@ -6,14 +6,17 @@
 namespace weir::app {
 
 void LoopSettings::declare(service::Settings& settings, const std::string& section) {
-    settings.add(section, "listen", listen_, "address and port for datagrams and TCP; port 0: any free one")
-        .each(check_address);
+    settings
+        .add(section, "listen", listen_,
+             "address and port for datagrams and TCP; empty: 127.0.0.1:0, or the machine's address in [network] data")
+        .each(check_listen);
     settings.add(section, "link", link_, "udp or tcp; empty: as [network] states").one_of({"", "udp", "tcp"});
 }
 
-messaging::MessageLoopOptions LoopSettings::options(const StationPlace& place) const {
+Result<messaging::MessageLoopOptions> LoopSettings::options(const StationPlace& place) const {
     messaging::MessageLoopOptions options;
-    if (const auto address = transport::parse_host_port(listen_)) options.listen = *address;
+    options.listen = WEIR_TRY(place.listen(listen_));
+    options.tls = place.partition.data_tls();
     options.datagram_max = place.partition.network.datagram_max.count();
     options.receive_buffer = place.partition.network.receive_buffer;
     options.endpoint.self = place.id;

@@ -13,12 +13,13 @@ namespace weir::app {
 class LoopSettings {
 public:
     void declare(service::Settings& settings, const std::string& section);
-    /// Of values that the reader of the file has checked.
-    [[nodiscard]] messaging::MessageLoopOptions options(const StationPlace& place) const;
+    /// Of values that the reader of the file has checked; without a reporter. Errc::usage: other machines would reach
+    /// its port without certificates.
+    [[nodiscard]] Result<messaging::MessageLoopOptions> options(const StationPlace& place) const;
     [[nodiscard]] messaging::LinkKind link(const StationPlace& place) const;
 
 private:
-    std::string listen_ = "127.0.0.1:0";
+    std::string listen_;  // empty: see StationPlace::listen()
     std::string link_;  // empty: the partition's
 };
 

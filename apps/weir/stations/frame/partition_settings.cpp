@@ -13,6 +13,19 @@
 #include "weir/service/configuration_sections.hpp"
 
 namespace weir::app {
+namespace {
+
+std::optional<transport::Network> to_network(const std::string& text) {
+    const auto parsed = transport::Network::parse(text);
+    return parsed ? std::optional(*parsed) : std::nullopt;
+}
+
+constexpr const char* without_certificates =
+    "is reached by other machines, and without certificates any of them can read and forge events; give [security], or "
+    "[network] plain = true on a network that you trust";
+
+}  // namespace
+
 std::optional<Level1Offset> parse_level1_offset(std::string_view text) noexcept {
     const auto colon = text.rfind(':');
     if (colon == text.npos) return std::nullopt;
@@ -64,9 +77,19 @@ void PartitionSettings::declare(service::Settings& settings) {
         .at_most(Bytes{65'507});
     settings.add("network", "receive_buffer", network.receive_buffer, "of the kernel for each socket; it may give less")
         .at_least(Bytes{4096});
-    settings.add(
-        "security", "tls_certificate", security.tls_certificate,
-        "PEM file; the control ports of run control and all stations use TLS, and want a certificate of tls_ca");
+    settings
+        .add("network", "data", network.data,
+             "10.77.0.0/16: stations listen for others at their machine's address in it; empty: all are on one machine")
+        .each(check_network);
+    settings
+        .add("network", "control", network.control,
+             "10.77.0.0/16: the same of control ports, for agents and run control on several machines")
+        .each(check_network);
+    settings.add("network", "plain", network.plain,
+                 "true: data on other machines' networks without [security]; who reaches them reads and forges events");
+    settings.add("security", "tls_certificate", security.tls_certificate,
+                 "PEM file; control ports, and TCP connections between stations, use TLS and want a certificate of "
+                 "tls_ca");
     settings.add("security", "tls_key", security.tls_key, "PEM file: the key of tls_certificate");
     settings.add("security", "tls_ca", security.tls_ca,
                  "PEM file: the authority that signs the certificates of operators and readers");
@@ -93,7 +116,25 @@ Result<> PartitionSettings::check() const {
             Errc::usage,
             "operators and readers in [security] are known by their certificates; give tls_certificate, tls_key "
             "and tls_ca too");
+    const auto between = data_network();
+    if (between && !between->loopback() && given == 0 && !network.plain)
+        return fail(Errc::usage, fmt::format("data in [network]: {} {}", network.data, without_certificates));
     return {};
+}
+
+transport::TlsFiles PartitionSettings::data_tls() const {
+    if (security.tls_certificate.empty()) return {};
+    return {security.tls_certificate, security.tls_key, security.tls_ca, service::unit_of(service::Role::station)};
+}
+
+std::optional<transport::Network> PartitionSettings::data_network() const { return to_network(network.data); }
+std::optional<transport::Network> PartitionSettings::control_network() const { return to_network(network.control); }
+
+Result<> PartitionSettings::check_reach(const transport::HostPort& listen) const {
+    if (network.plain || !security.tls_certificate.empty()) return {};
+    const auto addresses = WEIR_TRY(transport::resolve(listen, true));
+    if (std::ranges::all_of(addresses, &transport::Address::loopback)) return {};
+    return fail(Errc::usage, fmt::format("{} {}", transport::to_string(listen), without_certificates));
 }
 
 std::optional<service::ControlAccess> PartitionSettings::access() const {

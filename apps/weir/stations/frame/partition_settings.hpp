@@ -18,6 +18,8 @@
 #include "weir/messaging/message_loop.hpp"
 #include "weir/service/configuration.hpp"
 #include "weir/service/control_access.hpp"
+#include "weir/transport/network.hpp"
+#include "weir/transport/tls.hpp"
 #include "weir/wire/peer.hpp"
 
 namespace weir::app {
@@ -38,6 +40,8 @@ struct PartitionSettings {
         std::string link = "udp";
         Bytes datagram_max{65'507};
         Bytes receive_buffer{16U << 20};
+        std::string data, control;  // "10.77.0.0/16"; empty: this machine alone
+        bool plain = false;
     } network;
     struct Security {
         std::string tls_certificate, tls_key, tls_ca;
@@ -57,6 +61,14 @@ struct PartitionSettings {
     [[nodiscard]] messaging::LinkKind link() const;
     /// Of all control ports, of run control and the stations; none: plain, on addresses of this machine.
     [[nodiscard]] std::optional<service::ControlAccess> access() const;
+    /// Of all TCP connections between stations; no file is named: plain.
+    [[nodiscard]] transport::TlsFiles data_tls() const;
+    /// In which each machine has an address for the data, or for control; none: all are on this machine.
+    [[nodiscard]] std::optional<transport::Network> data_network() const;
+    [[nodiscard]] std::optional<transport::Network> control_network() const;
+    /// Whether stations may listen there for others. Errc::usage: other machines reach it, and there is neither
+    /// [security] nor [network] plain = true.
+    [[nodiscard]] Result<> check_reach(const transport::HostPort& listen) const;
 };
 
 /// Section [security] of a partition file.

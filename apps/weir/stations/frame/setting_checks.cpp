@@ -9,12 +9,20 @@
 #include "weir/readout/readout_station.hpp"
 #include "weir/selection/selector.hpp"
 #include "weir/transport/address.hpp"
+#include "weir/transport/network.hpp"
 #include "weir/workload/fragment_replay.hpp"
 
 namespace weir::app {
 
 Result<> check_address(const std::string& text) {
     WEIR_TRY(transport::parse_host_port(text));
+    return {};
+}
+
+Result<> check_listen(const std::string& text) { return text.empty() ? Result<>{} : check_address(text); }
+
+Result<> check_network(const std::string& text) {
+    if (!text.empty()) WEIR_TRY(transport::Network::parse(text));
     return {};
 }
 

@@ -11,6 +11,10 @@ namespace weir::app {
 
 /// "127.0.0.1:9000".
 [[nodiscard]] Result<> check_address(const std::string& text);
+/// The same, or empty: the default of a port for other stations.
+[[nodiscard]] Result<> check_listen(const std::string& text);
+/// "10.77.0.0/16", or empty: none.
+[[nodiscard]] Result<> check_network(const std::string& text);
 /// "0x7c0000".
 [[nodiscard]] Result<> check_source(const std::string& text);
 /// "0xa80010:1".

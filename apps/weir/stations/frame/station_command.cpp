@@ -13,6 +13,7 @@
 #include "weir/base/suggest.hpp"
 #include "weir/base/thread_trace.hpp"
 #include "weir/service/station_frame.hpp"
+#include "weir/transport/network.hpp"
 
 namespace weir::app {
 namespace {
@@ -76,11 +77,42 @@ Result<> live(service::StationFrame& frame, StationProcess& process, std::chrono
     return frame.wind_down(stop_deadline);
 }
 
+/// --address: an address in numbers, in the network of the data.
+Result<> check_own_address(const std::string& text, const PartitionSettings& partition) {
+    const auto address = transport::parse_address(text);
+    if (!address || address->unspecified())
+        return fail(Errc::usage, fmt::format("--address: \"{}\" is not an address of one machine in numbers, for "
+                                             "example 10.77.0.3",
+                                             text));
+    if (const auto network = partition.data_network(); network && !network->contains(*address))
+        return fail(Errc::usage,
+                    fmt::format("--address: {} is not in [network] data, {}", text, transport::to_string(*network)));
+    return partition.check_reach({text, 0});
+}
+
+/// Those of the options for those of the file.
+Result<> use_tls(const transport::TlsFiles& files, PartitionSettings::Security& security) {
+    if (!files.any()) return {};
+    if (files.certificate.empty() || files.key.empty() || files.authority.empty())
+        return fail(Errc::usage, "--tls-certificate, --tls-key and --tls-ca are given together, or none of them");
+    security.tls_certificate = files.certificate.native();
+    security.tls_key = files.key.native();
+    security.tls_ca = files.authority.native();
+    return {};
+}
+
 }  // namespace
 
 void StationSettings::declare_all(service::Settings& settings, const std::string& section) {
     settings.add(section, "host", host_, "the machine [hosts.NAME] that it begins on; empty: one for its kind");
     declare(settings, section);
+}
+
+Result<transport::HostPort> StationPlace::listen(const std::string& key) const {
+    if (key.empty()) return transport::HostPort{address.empty() ? "127.0.0.1" : address, 0};
+    auto where = WEIR_TRY(transport::parse_host_port(key));
+    if (partition.data_network()) WEIR_TRY(partition.check_reach(where));
+    return where;
 }
 
 Result<StationPlace> read_station(std::string_view text, std::string_view file_name, const ListedStation& station,
@@ -96,7 +128,10 @@ Result<StationPlace> read_station(std::string_view text, std::string_view file_n
     const auto in_file = [&](const Error& error) {
         return fail(error.code, fmt::format("{}: {}", file_name, error.message()));
     };
+    WEIR_TRY(use_tls(options.tls, place.partition.security));
     if (auto good = place.partition.check(); !good) return in_file(good.error());
+    if (!options.address.empty()) WEIR_TRY(check_own_address(options.address, place.partition));
+    place.address = options.address;
     place.kind = station.kind;
     place.name = station.name;
     place.id = options.id != 0 ? wire::StationId{options.id} : station.id;
@@ -115,7 +150,26 @@ Result<StationPlace> read_station(std::string_view text, std::string_view file_n
 Result<StationPlace> read_station(StationKind kind, const StationOptions& options, StationSettings& settings) {
     const auto text = WEIR_TRY(read_text(options.partition, partition_size_max));
     const auto station = WEIR_TRY(find_station(text, options.partition.native(), kind, options.name));
-    return read_station(text, options.partition.native(), station, settings, options);
+    auto place = WEIR_TRY(read_station(text, options.partition.native(), station, settings, options));
+    if (const auto network = place.partition.data_network(); network && place.address.empty()) {
+        const auto own = WEIR_TRY(transport::own_address(*network));
+        place.address = transport::host_of(own);
+    }
+    return place;
+}
+
+void declare_address_option(CLI::App& command, StationOptions& options) {
+    add_value(command, "--address", options.address, "A",
+              "this machine's, for data from other stations; else the one in [network] data")
+        .group(more_options);
+}
+
+void declare_tls_options(CLI::App& command, StationOptions& options) {
+    auto& tls = options.tls;
+    add_value(command, "--tls-certificate", tls.certificate, "F", "PEM; instead of that in [security]")
+        .group(more_options);
+    add_value(command, "--tls-key", tls.key, "F", "PEM: the key of that certificate").group(more_options);
+    add_value(command, "--tls-ca", tls.authority, "F", "PEM: the authority of the partition").group(more_options);
 }
 
 void declare_station_options(CLI::App& command, StationKind kind, StationOptions& options) {
@@ -129,6 +183,8 @@ void declare_station_options(CLI::App& command, StationKind kind, StationOptions
     add_value(command, "--trace", options.trace, "F",
               "writes what each thread did when, for ui.perfetto.dev, at the end");
     add_json_flag(command, options.json);
+    declare_address_option(command, options);
+    declare_tls_options(command, options);
 }
 
 int run_station(std::string_view command_name, StationKind kind, const StationOptions& options,

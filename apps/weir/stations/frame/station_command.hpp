@@ -36,6 +36,11 @@ struct StationPlace {
     std::vector<std::string> directories{};        // --dir; else [partition] directory, when there is one
     bool create = false;                           // --create: directories that were never recorded into
     std::optional<std::uint64_t> events{};         // --events
+    std::string address{};                         // of this machine, for the data; empty: 127.0.0.1
+
+    /// Where a port for other stations is, by its key: empty is any free one at `address`. Errc::usage: other machines
+    /// would reach it without certificates.
+    [[nodiscard]] Result<transport::HostPort> listen(const std::string& key) const;
 };
 
 /// Who replays raw files: readouts their fragments, supervisors the order of their events.
@@ -74,6 +79,8 @@ struct StationOptions {
     std::string name;
     std::uint16_t id = 0;  // 0: its place in the file
     std::string control = "127.0.0.1:0";
+    std::string address;        // empty: that in [network] data
+    transport::TlsFiles tls{};  // instead of those in [security]
     std::vector<std::filesystem::path> sources;
     std::vector<std::string> directories;
     bool create = false;
@@ -88,9 +95,13 @@ struct StationOptions {
 [[nodiscard]] Result<StationPlace> read_station(std::string_view text, std::string_view file_name,
                                                 const ListedStation& station, StationSettings& settings,
                                                 const StationOptions& options);
-/// The same, found by kind and name.
+/// The same, found by kind and name, with this machine's address in [network] data unless one is given.
 [[nodiscard]] Result<StationPlace> read_station(StationKind kind, const StationOptions& options,
                                                 StationSettings& settings);
+
+/// --address, and --tls-certificate, --tls-key, --tls-ca, for this process instead of what stands in the file.
+void declare_address_option(CLI::App& command, StationOptions& options);
+void declare_tls_options(CLI::App& command, StationOptions& options);
 
 /// The options that every station takes.
 void declare_station_options(CLI::App& command, StationKind kind, StationOptions& options);

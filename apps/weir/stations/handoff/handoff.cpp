@@ -205,6 +205,7 @@ void add_handoff(CLI::App& parent, Command& chosen) {
         given.push_back(option);
     }
     declare_alone(command, StationKind::handoff, *options);
+    declare_tls_options(command, options->station);
     command.callback([options, &chosen] { chosen = [options] { return run_handoff(*options); }; });
 }
 

@@ -139,8 +139,11 @@ int run_record(RecordOptions& options) {
         options.station.directories = options.settings.directories;
         options.station.create = options.settings.options.create_directories;
         options.station.json = options.json;
+        const auto& s = options.settings;
+        options.station.tls = {s.tls_certificate, s.tls_key, s.tls_ca};
         RecorderStationSettings settings;
-        return run_in_partition(weir_record, StationKind::record, options, {"--dir", "--create"}, settings);
+        return run_in_partition(weir_record, StationKind::record, options,
+                                {"--dir", "--create", "--tls-certificate", "--tls-key", "--tls-ca"}, settings);
     }
     service::Settings table;
     options.settings.declare(table);

@@ -19,8 +19,12 @@ void RecorderSettings::declare(service::Settings& settings, const std::string& s
                      "how long a stop takes: for events in hand, then for closing files, 5s at least; what is "
                      "open then is closed by the next start");
     }
-    settings.add(section, "listen", listen, "address and port that senders connect to; port 0: any free one")
-        .each(check_address);
+    settings
+        .add(section, "listen", listen,
+             section == alone ? "address and port that senders connect to; port 0: any free one"
+                              : "address and port that senders connect to; empty: 127.0.0.1:0, or the machine's "
+                                "address in [network] data")
+        .each(section == alone ? &check_address : &check_listen);
     settings.add(section, "directories", directories,
                  "where files go, one directory a disk; the catalogue is in the first");
     settings.add(section, "catalogue", o.catalogue,

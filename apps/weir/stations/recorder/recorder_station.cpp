@@ -138,7 +138,7 @@ service::StationEvents RecorderStation::events() const {
 }
 
 RecorderStationSettings::RecorderStationSettings() {
-    settings_.listen = "127.0.0.1:0";
+    settings_.listen.clear();
     settings_.options.unique_events = true;  // events of builders that die are sent again by others
 }
 
@@ -156,27 +156,41 @@ RecorderSettings RecorderStationSettings::with(const StationPlace& place) const 
     return all;
 }
 
+/// Files of its own section are for senders outside; stations of the partition then show and want those of [security].
+Result<recorder::RecorderOptions> RecorderStationSettings::to_options(const StationPlace& place,
+                                                                      RecorderSettings all) const {
+    const auto parts = place.partition.data_tls();
+    const auto given = !all.tls_certificate.empty() + !all.tls_key.empty() + !all.tls_ca.empty();
+    if (given != 0 && !parts.any())
+        return fail(Errc::usage,
+                    "the stations that send to it use plain TCP, so that nothing would be recorded under TLS; give "
+                    "[security] too, or take tls_certificate, tls_key and tls_ca away");
+    if (given != 0 && given != 3)
+        return fail(Errc::usage, "it needs tls_certificate, tls_key and tls_ca together, or none of them");
+    const auto where = WEIR_TRY(place.listen(all.listen));
+    all.listen = transport::to_string(where);
+    all.plain = all.plain || place.partition.network.plain || parts.any();
+    auto options = WEIR_TRY(all.to_options());
+    (given != 0 ? options.receiver.tls_of_parts : options.receiver.tls) = parts;
+    return options;
+}
+
 Result<> RecorderStationSettings::check(const StationPlace& place) const {
     auto all = with(place);
-    if (!all.tls_certificate.empty() || !all.tls_key.empty() || !all.tls_ca.empty())
-        return fail(Errc::usage,
-                    "the stations that send to it use plain TCP, so that nothing would be recorded under TLS; take "
-                    "tls_certificate, "
-                    "tls_key and tls_ca away");
     if (all.directories.empty()) all.directories.emplace_back(".");  // perhaps --dir names them later
-    WEIR_TRY(all.to_options());
+    WEIR_TRY(to_options(place, std::move(all)));
     return {};
 }
 
 Result<std::unique_ptr<service::Station>> RecorderStationSettings::make(const StationPlace& place,
                                                                         const service::StationServices& services) {
-    const auto all = with(place);
+    auto all = with(place);
     if (all.directories.empty())
         return fail(
             Errc::usage,
             fmt::format("no directory to record into; name one with --dir, or with `directories` in [record.{}]",
                         place.name));
-    auto options = WEIR_TRY(all.to_options());
+    auto options = WEIR_TRY(to_options(place, std::move(all)));
     constexpr std::uint64_t for_files = 1024;
     static_cast<void>(allow_open_files(options.receiver.connections_max + for_files));
     return std::make_unique<RecorderStation>(std::move(options), place.name, place.id, services);

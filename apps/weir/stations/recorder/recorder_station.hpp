@@ -71,6 +71,7 @@ public:
 
 private:
     [[nodiscard]] RecorderSettings with(const StationPlace& place) const;
+    [[nodiscard]] Result<recorder::RecorderOptions> to_options(const StationPlace& place, RecorderSettings all) const;
     RecorderSettings settings_;
 };
 

@@ -11,8 +11,10 @@ using namespace std::chrono_literals;
 
 void FilterSettings::declare(service::Settings& settings, const std::string& section) {
     plugin_.declare(settings, section);
-    settings.add(section, "listen", listen_, "address and port that builders send to; port 0: any free one")
-        .each(check_address);
+    settings
+        .add(section, "listen", listen_,
+             "address and port that builders send to; empty: 127.0.0.1:0, or the machine's address in [network] data")
+        .each(check_listen);
     settings.add(section, "workers", options_.workers, "threads (or processes) that run the selection")
         .at_least(1)
         .at_most(1024);
@@ -41,7 +43,8 @@ Result<selection::FilterStationOptions> FilterSettings::to_options(const Station
     options.filter = options_;
     options.filter.name = place.name;
     options.filter.format = place.partition.format();
-    options.filter.receiver.listen = WEIR_TRY(transport::parse_host_port(listen_));
+    options.filter.receiver.listen = WEIR_TRY(place.listen(listen_));
+    options.filter.receiver.tls = options.filter.recorder_tls = place.partition.data_tls();
     for (const auto& stream : streams_) {
         auto tag = WEIR_TRY(parse_stream_key(stream));
         options.filter.tags.push_back(std::move(tag));

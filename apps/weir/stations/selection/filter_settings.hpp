@@ -25,7 +25,7 @@ private:
     PluginSettings plugin_{};
     Bytes memory_ = Bytes{512ULL << 20};
     std::vector<std::string> streams_{"physics_Main"};
-    std::string listen_ = "127.0.0.1:0";
+    std::string listen_;  // empty: see StationPlace::listen()
 };
 
 }  // namespace weir::app

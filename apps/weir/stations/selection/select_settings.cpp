@@ -44,7 +44,7 @@ Result<selection::UnitStationOptions> SelectSettings::to_options(const StationPl
     options.id = place.id;
     options.unit = options_;
     options.selection = spec;
-    options.loop = loop_.options(place);
+    options.loop = WEIR_TRY(loop_.options(place));
     options.link = loop_.link(place);
     options.memory = memory_;
     if (options_.collector.reask_min > options_.collector.reask_max)
@@ -60,6 +60,7 @@ Result<> SelectSettings::check(const StationPlace& place) const {
 Result<std::unique_ptr<service::Station>> SelectSettings::make(const StationPlace& place,
                                                                const service::StationServices& services) {
     auto options = WEIR_TRY(to_options(place));
+    options.loop.report = services.reports.reporter();
     return std::make_unique<selection::UnitStation>(std::move(options), services.reports.reporter(), services.clock);
 }
 

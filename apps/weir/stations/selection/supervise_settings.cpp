@@ -192,7 +192,7 @@ Result<selection::SupervisorStationOptions> SuperviseSettings::to_options(const 
         return fail(Errc::usage, "regions = \"table\" and regions_table go together");
     if (source_ == "file" && place.sources.empty())
         return fail(Errc::usage, "source = \"file\": name the raw file with --source");
-    options.loop = loop_.options(place);
+    options.loop = WEIR_TRY(loop_.options(place));
     options.link = loop_.link(place);
     return options;
 }
@@ -205,6 +205,7 @@ Result<> SuperviseSettings::check(const StationPlace& place) const {
 Result<std::unique_ptr<service::Station>> SuperviseSettings::make(const StationPlace& place,
                                                                   const service::StationServices& services) {
     auto options = WEIR_TRY(to_options(place));
+    options.loop.report = services.reports.reporter();
     if (regions_.ends_with(".so")) options.supervisor.regions_of = WEIR_TRY(selection::load_region_rule(regions_));
     if (source_ == "file") {
         for (const auto& path : place.sources) WEIR_TRY(read_headers(path, options.supervisor.headers));

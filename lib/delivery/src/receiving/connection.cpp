@@ -336,9 +336,9 @@ std::optional<SteadyTime> Connection::idle_since() const {
     return last_event_;
 }
 
-/// With TLS, a sender's name is one of its certificate's.
+/// With TLS, a sender's name is one of its certificate's, unless it is a part of our own system.
 bool Connection::allowed(std::string_view sender) const {
-    if (!socket_.secure() || context_.options.tls_any_name) return true;
+    if (!socket_.secure() || context_.options.tls_any_name || socket_.with_part()) return true;
     return std::ranges::any_of(socket_.peer_names(), [&](const std::string& name) {
         return !name.empty() && sender.starts_with(name) &&
                (sender.size() == name.size() || std::string_view("-._:").contains(sender[name.size()]));

@@ -130,6 +130,10 @@ Result<std::unique_ptr<Receiver>> Receiver::open(const ReceiverOptions& options,
     std::optional<transport::TlsContext> tls;
     if (options.tls.any()) {
         tls = WEIR_TRY(transport::TlsContext::for_server(options.tls));
+        if (options.tls_of_parts.any()) {
+            const auto parts = WEIR_TRY(transport::TlsContext::for_server(options.tls_of_parts));
+            tls->serve_parts(parts);
+        }
     }
     auto listener = WEIR_TRY(transport::Listener::reserve(options.listen, options.socket));
     const auto threads =

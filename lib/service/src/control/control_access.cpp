@@ -26,10 +26,12 @@ const char* name(Role role) noexcept {
     return "?";
 }
 
+std::string unit_of(Role role) { return fmt::format("weir-{}", name(role)); }
+
 std::optional<Role> role_of(const transport::TlsPeer& peer, const ControlAccess& access) {
     if (peer.ours || any_of(peer.names, access.operators)) return Role::operation;
     for (const auto role : roles) {
-        if (std::ranges::find(peer.units, fmt::format("weir-{}", name(role))) != peer.units.end()) return role;
+        if (std::ranges::find(peer.units, unit_of(role)) != peer.units.end()) return role;
     }
     return any_of(peer.names, access.readers) ? std::optional(Role::reader) : std::nullopt;
 }

@@ -18,6 +18,7 @@
 #include "weir/base/stream_tag.hpp"
 #include "weir/building/built_event.hpp"
 #include "weir/delivery/sender_group.hpp"
+#include "weir/transport/tls.hpp"
 #include "weir/wire/peer.hpp"
 
 namespace weir::building {
@@ -27,6 +28,7 @@ struct DeliveryOutputOptions {
     wire::EventFormat format = wire::EventFormat::event_5_0;
     std::vector<StreamTag> tags{};  // filters choose others; recorders get these
     Bytes window{256ULL << 20};     // of all receivers together
+    transport::TlsFiles tls{};      // when named: of the connections to them
 };
 
 /// An event is final: stored, or rejected or refused for a reason.

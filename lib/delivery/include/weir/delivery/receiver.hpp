@@ -51,7 +51,8 @@ struct ReceiverOptions {
     transport::SocketOptions socket{};
     transport::TlsFiles tls{};  // when named, senders must speak TLS and show a certificate of the authority
     bool tls_any_name = false;  // false: a sender's name must be one that its certificate is made out to, or begin with
-                                // one of them and '-', '.', '_' or ':'
+                                // one of them and '-', '.', '_' or ':'. Parts (TlsFiles::unit) may have any name
+    transport::TlsFiles tls_of_parts{};  // beside `tls`, with its unit: for senders that are parts of our own system
 };
 
 struct ReceiverStats {

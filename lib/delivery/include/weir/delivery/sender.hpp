@@ -69,7 +69,8 @@ struct SenderOptions {
     std::chrono::milliseconds connect_timeout{5'000};
     std::chrono::milliseconds give_up_after{0};  // without a connection; 0: never
     transport::SocketOptions socket{};
-    transport::TlsFiles tls{};  // when named: TLS, to a recorder whose certificate is of that authority and for `host`
+    transport::TlsFiles tls{};  // when named: TLS, to a recorder whose certificate is of that authority and for `host`;
+                                // with `unit`, to one that is a part of our own system, wherever it is
     OnFinal on_final{};
     OnRefused on_refused{};
     OnState on_state{};

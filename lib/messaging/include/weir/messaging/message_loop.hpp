@@ -15,9 +15,11 @@
 
 #include "weir/base/bytes.hpp"
 #include "weir/base/clock.hpp"
+#include "weir/base/report.hpp"
 #include "weir/base/result.hpp"
 #include "weir/messaging/endpoint.hpp"
 #include "weir/transport/address.hpp"
+#include "weir/transport/tls.hpp"
 
 namespace weir::messaging {
 
@@ -27,7 +29,8 @@ enum class LinkKind : std::uint8_t { udp, tcp };
 enum class InputThread : std::uint8_t { none, wake_per_batch, wake_per_datagram };
 
 struct MessageLoopOptions {
-    transport::HostPort listen{"127.0.0.1", 0};  // UDP and TCP, the same port; 0: any free one
+    transport::HostPort listen{"127.0.0.1", 0};  // UDP and TCP, the same port; 0: any free one. TCP
+                                                 // listens from the first peer on that is linked to over TCP
     std::size_t datagram_max = 65'507;  // of UDP, with our header; best what the network carries whole (1472, 8972)
     Bytes receive_buffer{16ULL << 20};  // of the kernel for the UDP socket; the kernel may grant less (see stats)
     Bytes send_buffer{4ULL << 20};
@@ -39,6 +42,8 @@ struct MessageLoopOptions {
     std::chrono::microseconds gather{0};
     Bytes tcp_queue{
         32ULL << 20};  // queued for one TCP connection; beyond it datagrams are discarded, as by a full socket
+    transport::TlsFiles tls{};  // when named: TCP links are under TLS, with `unit` to parts only. Never datagrams
+    Reporter report{};          // of TCP connections that ended because of TLS; in the thread of run() or probe()
     EndpointOptions endpoint{};
 };
 
@@ -61,11 +66,13 @@ struct MessageLoopStats {
     std::uint64_t wakes = 0;            // of the logic: by the input thread, or without one from waiting for sockets
     Bytes receive_buffer{};             // what the kernel granted
     std::uint64_t tcp_connections = 0;  // that are open
+    std::uint64_t insecure = 0;         // connections that ended because of TLS: no or a wrong certificate, other bytes
 };
 
 class MessageLoop {
 public:
-    /// Opens the sockets. Error: the address is taken ("two stations on one port"), or cannot be had here.
+    /// Opens the sockets. Error: the address is taken ("two stations on one port"), or cannot be had here; usage: a
+    /// file of TLS does not fit.
     [[nodiscard]] static Result<std::unique_ptr<MessageLoop>> open(const MessageLoopOptions& options,
                                                                    memory::BufferPool& pool, const Clock& clock);
     ~MessageLoop();
@@ -73,7 +80,7 @@ public:
     [[nodiscard]] std::uint16_t port() const noexcept;
 
     /// Replaces the list of peers. Before run(), or by call(); not from within the handler. Messages in flight to peers
-    /// that stay are kept.
+    /// that stay are kept. Error: a peer's address cannot be used, or the TCP port cannot be opened; all stays as it was.
     [[nodiscard]] Result<> set_peers(const std::vector<LinkPeer>& peers);
 
     /// Checks that datagrams of datagram_max reach every peer. A peer answers probes while it is in run() or probe(),

@@ -23,6 +23,7 @@
 #include "weir/event/format.hpp"
 #include "weir/selection/selector.hpp"
 #include "weir/service/station.hpp"
+#include "weir/transport/tls.hpp"
 #include "weir/wire/peer.hpp"
 
 namespace weir::selection {
@@ -35,6 +36,7 @@ struct FilterOptions {
     std::vector<StreamTag> tags{};        // of events whose selection names none, and that came with none
     bool stamp_tags = false;              // also into the event's header, where the format has tags
     Bytes recorder_window{256ULL << 20};  // sent to one recorder and not answered
+    transport::TlsFiles recorder_tls{};   // when named: of the connections to recorders; builders' are the receiver's
     std::chrono::milliseconds move_after{
         60'000};                               // a recorder that is away this long is lost: its events go to the others
     std::function<void(ConstData)> sampled{};  // sees each event that is wanted, from workers; must not wait

@@ -21,6 +21,8 @@ enum class Role : std::uint8_t {
     operation,  // "operator": asks and commands (POST)
 };
 [[nodiscard]] const char* name(Role role) noexcept;
+/// The organizational unit of a certificate that gives it: "weir-station".
+[[nodiscard]] std::string unit_of(Role role);
 
 struct ControlAccess {
     transport::TlsFiles tls{};             // ours, and the authority of who asks

@@ -76,6 +76,8 @@ public:
     /// The names that the other side's certificate is made out to (subject and alternative names for hosts); empty
     /// before the handshake, and without TLS.
     [[nodiscard]] std::vector<std::string> peer_names() const;
+    /// The other side has shown that it is a part of our own system (TlsFiles::unit); false before the handshake.
+    [[nodiscard]] bool with_part() const noexcept;
 
     [[nodiscard]] Address local() const noexcept;
     [[nodiscard]] Address peer() const noexcept;

@@ -18,11 +18,14 @@ struct ssl_st;      // and SSL
 
 namespace weir::transport {
 
-/// PEM files. All three, or none: plain TCP.
+/// PEM files. All three, or none: plain TCP. With `unit`, both sides are parts of one system, on whichever machine they
+/// are: the other side must show our own key (also when its certificate has ended), or a certificate of the authority
+/// with this organizational unit; host names are not compared.
 struct TlsFiles {
     std::filesystem::path certificate{};  // ours, and those between it and the authority
     std::filesystem::path key{};          // of our certificate; readable by us only
     std::filesystem::path authority{};    // whose certificates the other side may show
+    std::string unit{};                   // of parts; empty: any certificate of the authority, and names are compared
 
     [[nodiscard]] bool any() const { return !certificate.empty() || !key.empty() || !authority.empty(); }
 };
@@ -35,9 +38,14 @@ public:
     [[nodiscard]] static Result<TlsContext> for_client(const TlsFiles& files);
 
     /// From now on the socket uses TLS: of one that was accepted, or one that begins to connect to `host`, a name or
-    /// an address, for which the other side's certificate must be made out. Error: out of memory.
+    /// an address, for which the other side's certificate must be made out unless it is that of a part. Error: out of
+    /// memory.
     [[nodiscard]] Result<> accept(Socket& socket) const;
     [[nodiscard]] Result<> connect(Socket& socket, const std::string& host) const;
+
+    /// Of a server that takes parts and others at one port: parts (which ask for their unit as the server's name, SNI)
+    /// are served with `parts`, a context for servers with a unit, all others with this one. Before the first accept().
+    void serve_parts(const TlsContext& parts);
 
     // For a library with sockets of its own that speaks TLS through OpenSSL too.
 
