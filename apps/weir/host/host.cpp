@@ -27,6 +27,7 @@ struct HostOptions {
     std::filesystem::path directory = "weir-host";
     transport::TlsFiles tls;
     std::chrono::milliseconds orphan_after{600'000};
+    bool json = false;
 };
 
 /// What stations of this machine show to others, in place of the files that the partition names.
@@ -72,10 +73,14 @@ int run_host(HostOptions& options) {
                                     .connections_per_peer_max = connections_max},
                                    std::move(routes));
     if (!server) return fail_with(weir_host, server.error());
-    print("{}\n", json::serialize(json::object{{"host", json_text(options.name)},
-                                               {"control", json_text(server->address())},
-                                               {"directory", json_text(directory.native())},
-                                               {"pid", ::getpid()}}));
+    if (options.json) {
+        print("{}\n", json::serialize(json::object{{"host", json_text(options.name)},
+                                                   {"control", json_text(server->address())},
+                                                   {"directory", json_text(directory.native())},
+                                                   {"pid", ::getpid()}}));
+    } else {
+        print("{}: agent at {}, below {}\n", printable(options.name), server->address(), printable(directory.native()));
+    }
     flush_output();
     process.manager.ready();
     while (!process.signals.wait(1s)) process.manager.alive();
@@ -99,6 +104,7 @@ void add_host(CLI::App& parent, Command& chosen) {
     add_value(command, "--tls-ca", options->tls.authority, "F", "whose certificates may ask, PEM");
     add_value(command, "--orphan-after", options->orphan_after, "TIME",
               "without run control for so long, stations are ended properly");
+    add_json_flag(command, options->json);
     command.callback([options, &chosen] { chosen = [options] { return run_host(*options); }; });
 }
 

@@ -281,12 +281,13 @@ struct Reached {
     std::unique_ptr<control::Launcher> launcher{};
     control::StationLinks* links = nullptr;
     RunDirectory::BooksOf books_elsewhere{};
+    std::function<std::vector<control::HostView>()> hosts{};
 };
 
 Reached stations_here(service::ControlCalls& calls) {
     auto links = std::make_unique<control::HttpLinks>(calls);
     auto* all = links.get();
-    return {std::move(links), std::make_unique<control::LocalLauncher>(), all, {}};
+    return {std::move(links), std::make_unique<control::LocalLauncher>(), all, {}, {}};
 }
 
 Reached stations_on_hosts(const control::Partition& partition, const RunOptions& options, const RunDirectory& directory,
@@ -299,7 +300,7 @@ Reached stations_on_hosts(const control::Partition& partition, const RunOptions&
     auto launcher = std::make_unique<control::HostLauncher>(partition, of_hosts, calls, report, clock);
     auto* all = launcher.get();
     return {nullptr, std::move(launcher), all,
-            [all](const auto&... of_recorder) { return all->books_of(of_recorder...); }};
+            [all](const auto&... of_recorder) { return all->books_of(of_recorder...); }, [all] { return all->view(); }};
 }
 
 int run_run(RunOptions& options) {
@@ -359,7 +360,8 @@ int run_run(RunOptions& options) {
     const auto collection = control::collect_partition(metrics, control);
     const auto server = service::HttpServer::start(
         {.listen = options.listen, .access = *access, .refused = service::report_refusals(reports.reporter(), "run")},
-        control::run_routes({*partition, control, log, reports, metrics, [&changed] { return changed.apply(); }}));
+        control::run_routes(
+            {*partition, control, log, reports, metrics, [&changed] { return changed.apply(); }, stations.hosts}));
     if (!server) return fail_with(weir_run, server.error());
     const auto place = RunPlace::announce(directory->path(), server->address(), partition->name,
                                           *access ? (*access)->tls : transport::TlsFiles{});

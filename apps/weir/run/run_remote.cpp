@@ -81,11 +81,22 @@ Result<json::value> wait_for(const service::ControlClient& client, std::initiali
     }
 }
 
+void show_hosts(const json::object& partition) {
+    const auto* hosts = partition.if_contains("hosts");
+    if (hosts != nullptr && hosts->is_array() && !hosts->get_array().empty())
+        return print("{}", hosts_text(hosts->get_array()));
+    print("all stations are on the machine of run control\n");
+}
+
 int show(const RemoteOptions& options, const json::value& partition) {
     if (options.json) {
-        print_json(partition);
+        const auto* object = partition.if_object();
+        const auto* hosts = object != nullptr ? object->if_contains("hosts") : nullptr;
+        print_json(options.command == "hosts" && hosts != nullptr ? json::value(json::object{{"hosts", *hosts}})
+                                                                  : partition);
     } else if (const auto* object = partition.if_object()) {
-        print_status(*object);
+        if (options.command == "hosts") show_hosts(*object);
+        else print_status(*object);
     }
     return exit_good;
 }
@@ -178,7 +189,7 @@ int run_remote(const RemoteOptions& options) {
     const auto found = client_of(options);
     if (!found) return fail_to_find(options, found.error());
     const auto& client = *found;
-    if (options.command == "status") {
+    if (options.command == "status" || options.command == "hosts") {
         const auto partition = partition_of(client);
         if (!partition) return fail_with(me(options), partition.error());
         return show(options, *partition);
@@ -310,11 +321,11 @@ void add_run_remote(CLI::App& run, Command& chosen) {
         const char* help;
     };
     for (const auto& [name, help] :
-         {Word{"status", "how the partition and its stations are"}, Word{"start", "begins a run"},
-          Word{"stop", "stops the run"}, Word{"pause", "no more triggers"}, Word{"resume", "triggers again"},
-          Word{"replace", "ends a station and starts it again"}, Word{"mask", "nothing waits for a source any more"},
-          Word{"unmask", "a source is waited for again"}, Word{"apply", "between runs: the changed partition file"},
-          Word{"log", "what the stations reported"}}) {
+         {Word{"status", "how the partition and its stations are"}, Word{"hosts", "the machines, and their agents"},
+          Word{"start", "begins a run"}, Word{"stop", "stops the run"}, Word{"pause", "no more triggers"},
+          Word{"resume", "triggers again"}, Word{"replace", "ends a station and starts it again"},
+          Word{"mask", "nothing waits for a source any more"}, Word{"unmask", "a source is waited for again"},
+          Word{"apply", "between runs: the changed partition file"}, Word{"log", "what the stations reported"}}) {
         auto options = std::make_shared<RemoteOptions>();
         options->command = name;
         const bool replace = options->command == "replace";

@@ -213,8 +213,27 @@ void print_status(const json::object& partition) {
         }
     }
     print(table.text());
+    if (const auto* hosts = partition.if_contains("hosts");
+        hosts != nullptr && hosts->is_array() && !hosts->get_array().empty())
+        print("\n{}", hosts_text(hosts->get_array()));
     if (const auto* sources = partition.if_contains("sources"); sources != nullptr && sources->is_array())
         print("{}", sources_text(sources->get_array()));
+}
+
+std::string hosts_text(const json::array& hosts) {
+    Table table({{"host"},
+                 {"state"},
+                 {"stations", Table::Align::right},
+                 {"silent s", Table::Align::right},
+                 {"agent"},
+                 {"trouble"}});
+    for (const auto& value : hosts) {
+        if (const auto* host = value.if_object())
+            table.add({text_of(*host, "name"), text_of(*host, "state"), with_commas(number_of(*host, "stations")),
+                       fmt::format("{:.1f}", real_of(*host, "silent")), text_of(*host, "address"),
+                       printable(text_of(*host, "trouble"))});
+    }
+    return table.text();
 }
 
 }  // namespace weir::app

@@ -20,4 +20,7 @@ void print_result(const control::RunResult& result, const std::filesystem::path&
 /// The answer of GET /partition, as a table.
 void print_status(const json::object& partition);
 
+/// The machines of GET /partition as a table.
+[[nodiscard]] std::string hosts_text(const json::array& hosts);
+
 }  // namespace weir::app

@@ -47,6 +47,7 @@ json::object to_json(const StationView& station) {
             {"kind", name(station.entry.kind)},
             {"id", number(station.entry.id)},
             {"state", station.state},
+            {"host", station.host},
             {"pid", station.pid},
             {"control", station.control},
             {"restarts", station.restarts},
@@ -207,6 +208,16 @@ json::object to_json(const Partition& partition, const PartitionView& view) {
             {"sources", to_json(*view.sources)},
             {"changes", std::move(changes)},
             {"last", std::move(last)}};
+}
+
+json::object to_json(const HostView& host) {
+    return {{"name", host.name},
+            {"address", json::safe(host.address)},
+            {"state", host.state},
+            {"trouble", json::safe(host.trouble)},
+            {"weir", json::safe(host.weir)},
+            {"silent", host.silent},
+            {"stations", host.stations}};
 }
 
 json::object to_json(const LogLine& line) {

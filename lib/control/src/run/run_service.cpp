@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <charconv>
 
@@ -38,6 +39,29 @@ service::HttpResponse log_after(const LogBook& log, std::uint64_t after) {
     json::array lines;
     for (const auto& line : log.after(after, log_lines_max)) lines.push_back(to_json(line));
     return answer_of(json::object{{"last", log.last()}, {"lines", std::move(lines)}});
+}
+
+/// For Prometheus' HTTP service discovery: what there is to scrape beside this port, a station behind an agent by its
+/// path there. https://prometheus.io/docs/prometheus/latest/http_sd/
+service::HttpResponse targets_of(const RunServiceParts& parts) {
+    json::array targets;
+    const auto add = [&](const std::string& address, json::object labels) {
+        const auto slash = std::min(address.find('/'), address.size());
+        labels["partition"] = json::safe(parts.partition.name);
+        labels["__metrics_path__"] = address.substr(slash) + "/metrics";
+        targets.push_back(json::object{{"targets", json::array{json::value(address.substr(0, slash))}},
+                                       {"labels", std::move(labels)}});
+    };
+    if (parts.hosts) {
+        for (const auto& host : parts.hosts())
+            add(host.address, {{"station", "host"}, {"kind", "host"}, {"host", host.name}});
+    }
+    for (const auto& station : parts.control.view().stations) {
+        if (station.control.empty()) continue;
+        add(station.control,
+            {{"station", station.entry.name}, {"kind", name(station.entry.kind)}, {"host", station.host}});
+    }
+    return answer_of(targets);
 }
 
 service::HttpResponse alarms_of(const RunServiceParts& parts) {
@@ -134,7 +158,13 @@ std::vector<service::HttpRoute> run_routes(const RunServiceParts& parts) {
     return {
         {Method::get, "/partition",
          [parts](const service::HttpRequest&, const service::HttpAnswer& answer) {
-             answer(answer_of(to_json(parts.partition, parts.control.view())));
+             auto document = to_json(parts.partition, parts.control.view());
+             json::array hosts;
+             if (parts.hosts) {
+                 for (const auto& host : parts.hosts()) hosts.push_back(to_json(host));
+             }
+             document["hosts"] = std::move(hosts);
+             answer(answer_of(document));
          }},
         {Method::get, "/log",
          [parts](const service::HttpRequest& request, const service::HttpAnswer& answer) {
@@ -150,6 +180,8 @@ std::vector<service::HttpRoute> run_routes(const RunServiceParts& parts) {
          [parts](const service::HttpRequest& request, const service::HttpAnswer& answer) {
              answer(obey(parts, request));
          }},
+        {Method::get, "/targets",
+         [parts](const service::HttpRequest&, const service::HttpAnswer& answer) { answer(targets_of(parts)); }},
         service::metrics_route(parts.metrics),
     };
 }

@@ -7,11 +7,17 @@
 #include <type_traits>
 
 #include "control/endpoint.hpp"
+#include "weir/service/control_access.hpp"
 
 namespace weir::service {
 namespace {
 
 using TlsStream = beast::ssl_stream<beast::tcp_stream>;
+
+/// Of the partition: it has our own key, or is of another machine of ours.
+bool is_part(const transport::TlsPeer& peer) {
+    return peer.ours || std::ranges::find(peer.units, unit_of(Role::station)) != peer.units.end();
+}
 
 /// Kept by its pending operations, which a closed one ends.
 template <class Stream>
@@ -46,7 +52,7 @@ private:
             stream_.async_handshake(TlsStream::client,
                                     [self = this->shared_from_this()](const beast::error_code& failed) {
                                         if (failed) return self->end(failed);
-                                        if (self->own_ && !transport::peer_of(self->stream_.native_handle()).ours) {
+                                        if (self->own_ && !is_part(transport::peer_of(self->stream_.native_handle()))) {
                                             self->stranger_ = true;
                                             return self->end(asio::error::access_denied);
                                         }
@@ -90,7 +96,10 @@ private:
             if (failed.category() == asio::error::get_ssl_category())
                 return transport::reason_of(stream_.native_handle(), static_cast<unsigned long>(failed.value()));
         }
-        return stranger_ ? "its certificate is not the partition's own" : failed.message();
+        return stranger_
+                   ? fmt::format("its certificate is not the partition's own, and has not the organizational unit {}",
+                                 unit_of(Role::station))
+                   : failed.message();
     }
 
     Stream stream_;

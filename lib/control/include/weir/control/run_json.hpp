@@ -4,6 +4,7 @@
 
 #include <boost/json/object.hpp>
 
+#include "weir/control/host_launcher.hpp"
 #include "weir/control/log_book.hpp"
 #include "weir/control/run_control.hpp"
 #include "weir/control/run_result.hpp"
@@ -15,6 +16,7 @@ namespace weir::control {
 [[nodiscard]] boost::json::object to_json(const RunSource& source);
 [[nodiscard]] boost::json::object to_json(const RunResult& result);
 [[nodiscard]] boost::json::object to_json(const Partition& partition, const PartitionView& view);
+[[nodiscard]] boost::json::object to_json(const HostView& host);
 [[nodiscard]] boost::json::object to_json(const LogLine& line);
 
 /// {"command":"start","comment":"...","parameters":{"beam":"on"}}

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "weir/control/host_launcher.hpp"
 #include "weir/control/run_control.hpp"
 #include "weir/service/http_server.hpp"
 #include "weir/service/metrics.hpp"
@@ -25,10 +26,11 @@ struct RunServiceParts {  // all of them outlive the server
     LogBook& log;
     service::Reports& reports;
     const service::Metrics& metrics;
-    std::function<Result<AppliedFile>()> apply{};  // reads the partition file again
+    std::function<Result<AppliedFile>()> apply{};    // reads the partition file again
+    std::function<std::vector<HostView>()> hosts{};  // none: all stations are on this machine
 };
 
-/// GET /partition /log /alarms /metrics, POST /run /alarms/acknowledge.
+/// GET /partition /log /alarms /metrics /targets, POST /run /alarms/acknowledge.
 [[nodiscard]] std::vector<service::HttpRoute> run_routes(const RunServiceParts& parts);
 
 /// weir_partition_* and weir_station_*, at each scrape.

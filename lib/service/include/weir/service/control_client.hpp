@@ -25,7 +25,8 @@ struct ControlAnswer {
 
 struct ControlTls {
     transport::TlsContext context;
-    bool own = false;  // we are of the partition: who answers must have our own key, at whatever address
+    bool own = false;  // we are of the partition, and who answers must be: our own key, or the unit weir-station, at
+                       // whatever address
 };
 
 /// Of the ids in StationEvents that are read: a station has a limit of its own for them, and ours may not be the lower

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A partition on several machines: agents under mutual TLS, each with a certificate of its own; stations are killed, machines lose
+power and cables, and a machine that comes back."""
+import json
+import signal
+import sys
+import time
+
+import hosts as beds
+import weir_program
+from recorder_certificates import Authority
+from recorder_files import RawFile, listed
+from weir_process import wait_until
+from weir_program import ProgramTest
+
+PORT = 7400
+EVENT_ID = 28  # offset of the global id in an event of format 5.0
+
+
+PARTITION = """
+[partition]
+name = "spread"
+[network]
+data = "10.77.0.0/16"
+[security]
+tls_certificate = "{certificate}"
+tls_key = "{key}"
+tls_ca = "{ca}"
+{hosts}
+[readout.ros-1]
+host = "h1"
+source = "generator"
+robs = 2
+first_source = "0x420000"
+rob_size = "1kB"
+[supervise.l2sv]
+host = "h1"
+events = 0
+rate = {rate}
+[assign.dfm]
+host = "h1"
+[build.sfi-1]
+host = "h2"
+[build.sfi-2]
+host = "h3"
+[record.rec-1]
+host = "h1"
+"""
+
+
+class Machines:
+    """Three machines with agents, and run control on `ctl`."""
+
+    def __init__(self, test, rate=2000, names=("h1", "h2", "h3")):
+        self.test, self.names = test, names
+        self.folder = test.folder
+        self.bed = beds.Hosts(test.folder / "bed", list(names))
+        self.authority = Authority(self.bed.shared, "ours")
+        self.files = {name: self.authority.files(name, unit="weir-station") for name in names}
+        self.files["ctl"] = self.authority.files("partition", unit="weir-operator")
+        self.agents, self.run = {}, None
+        lines = "".join(f'[hosts.{name}]\naddress = "{self.bed[name].address}:{PORT}"\n' for name in names)
+        certificate, key = self.files["ctl"]
+        self.file = self.bed.shared / "p.toml"
+        self.file.write_text(PARTITION.format(certificate=certificate, key=key, ca=self.authority.certificate, hosts=lines, rate=rate))
+
+    def __enter__(self):
+        for name in self.names:
+            self.start_agent(name)
+        return self
+
+    def __exit__(self, *_):
+        self.bed.close()
+
+    def tls(self, name):
+        certificate, key = self.files[name]
+        return ["--tls-certificate", certificate, "--tls-key", key, "--tls-ca", self.authority.certificate]
+
+    def start_agent(self, name):
+        host = self.bed[name]
+        self.agents[name] = host.start([weir_program.PROGRAM, "host", "--name", name, "--listen", f"{host.address}:{PORT}", "--dir", host.directory / "weir",
+                                        *self.tls(name)], stdout=open(self.folder / f"{name}.out", "a"), stderr=open(self.folder / f"{name}.err", "a"))
+
+    def start_run(self, *more):
+        control = self.bed.control
+        self.directory = control.directory / "run"
+        self.run = control.start([weir_program.PROGRAM, "run", self.file, "--dir", self.directory, "--json", *more],
+                                 stdout=open(self.folder / "run.out", "w"), stderr=open(self.folder / "run.err", "a"))
+        return self.run
+
+    def command(self, *arguments):
+        return self.bed.control.run([weir_program.PROGRAM, "run", *arguments, "--dir", self.directory])
+
+    def status(self):
+        """What run control says, or nothing while it cannot be asked."""
+        ended = self.command("status", "--json")
+        return json.loads(ended.out) if ended.code == 0 else None
+
+    def station(self, name):
+        status = self.status()
+        return next((s for s in status["stations"] if s["name"] == name), None) if status else None
+
+    def built(self):
+        status = self.status()
+        return status["events"]["built"] if status else 0
+
+    def until_built(self, more):
+        begin = self.built()
+        wait_until(lambda: self.built() >= begin + more, f"{more} more events; {self.errors()}", poll=0.2)
+
+    def stop(self):
+        """The result of the run, from its process."""
+        self.test.assertEnds(self.command("stop", "--wait", "120"), 0) if self.status() else None
+        code = self.run.wait(120)
+        return code, json.loads((self.folder / "run.out").read_text())
+
+    def errors(self):
+        return (self.folder / "run.err").read_text()
+
+    def recorded_ids(self, name="h1", recorder="rec-1"):
+        """The global id of each event in the recorder's files, each file verified."""
+        directory = self.bed[name].directory / "weir" / recorder
+        self.test.assertEnds(weir_program.run("verify", directory, timeout=300), 0)
+        ids = []
+        for file in listed(directory):
+            for _, event in RawFile(file["path"]).events():
+                ids.append(int.from_bytes(event[EVENT_ID:EVENT_ID + 8], "little"))
+        return ids
+
+
+class RunHostsTest(ProgramTest):
+    def test_stations_of_three_machines_take_data_and_nothing_answers_without_a_certificate(self):
+        with Machines(self) as machines:
+            machines.start_run()
+            machines.until_built(2000)
+            by_host = {s["name"]: s["host"] for s in machines.status()["stations"]}
+            self.assertEqual(by_host, {"ros-1": "h1", "l2sv": "h1", "dfm": "h1", "sfi-1": "h2", "sfi-2": "h3", "rec-1": "h1"})
+            code, result = machines.stop()
+            self.assertEqual((code, result["problems"]), (0, []), machines.errors())
+            ids = machines.recorded_ids()
+            self.assertEqual((len(ids), len(set(ids))), (result["events"]["recorded"],) * 2)
+
+    def test_a_builder_goes_on_elsewhere_when_its_machine_loses_power_and_no_event_is_lost_or_twice(self):
+        with Machines(self) as machines:
+            machines.start_run()
+            machines.until_built(2000)
+            machines.bed["h3"].power_off()
+            begin = time.monotonic()
+            wait_until(lambda: (s := machines.station("sfi-2")) and s["host"] != "h3" and s["state"] == "running",
+                       f"sfi-2 runs elsewhere; {machines.errors()}", poll=0.1)
+            print(f"sfi-2 ran elsewhere {time.monotonic() - begin:.1f} s after the power-off", file=sys.stderr)
+            machines.until_built(2000)
+            code, result = machines.stop()
+            self.assertEqual(code, 0, machines.errors())
+            ids = machines.recorded_ids()
+            self.assertEqual((len(ids), len(set(ids))), (result["events"]["recorded"],) * 2)
+            self.assertEqual((result["account"]["lost"], result["account"]["twice"]["events"]), ([], 0))
+
+    def test_a_machine_that_comes_back_ends_what_was_started_elsewhere(self):
+        with Machines(self) as machines:
+            machines.start_run()
+            machines.until_built(2000)
+            h3 = machines.bed["h3"]
+            before = machines.station("sfi-2")["pid"]
+            h3.unplug()
+            wait_until(lambda: (s := machines.station("sfi-2")) and s["host"] != "h3" and s["state"] == "running",
+                       f"sfi-2 runs elsewhere; {machines.errors()}", poll=0.1)
+            running = lambda: str(before) in h3.run(["pgrep", "-f", "name sfi-2"]).out.split()
+            self.assertTrue(running(), "it knows nothing of what happened")
+            h3.plug()
+            begin = time.monotonic()
+            wait_until(lambda: not running(), f"the superseded sfi-2 ends; {machines.errors()}", poll=0.05)
+            print(f"the superseded station ended {time.monotonic() - begin:.1f} s after the cable was in", file=sys.stderr)
+            machines.until_built(2000)
+            code, result = machines.stop()
+            self.assertEqual(code, 0, machines.errors())
+            ids = machines.recorded_ids()
+            self.assertEqual((len(ids), len(set(ids))), (result["events"]["recorded"],) * 2)
+
+    def test_a_second_run_control_is_refused_and_one_that_takes_over_ends_the_first(self):
+        with Machines(self) as machines:
+            machines.start_run()
+            machines.until_built(200)
+            other = [weir_program.PROGRAM, "run", machines.file, "--dir", machines.bed.control.directory / "other", "--duration", "1s"]
+            ended = machines.bed.control.run(other)
+            self.assertEqual(ended.code, 1, ended)
+            self.assertIn("end it first, or take over with --take-over", ended.err)
+            machines.until_built(200)  # the first goes on
+            ended = machines.bed.control.run([*other, "--take-over"])
+            self.assertEqual(ended.code, 0, ended)
+            wait_until(lambda: "obeys another run control: superseded: spread (ctl" in machines.errors(), f"the first says so; {machines.errors()}")
+            machines.run.send_signal(signal.SIGINT)
+            self.assertEqual(machines.run.wait(120), 1)
+
+
+if __name__ == "__main__":
+    beds.main_with_hosts("partitions on several machines")
