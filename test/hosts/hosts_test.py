@@ -7,6 +7,7 @@ import pathlib
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -274,6 +275,17 @@ class Network(Bed):
 class Weir(Bed):
     def test_the_program_runs_in_a_machine(self):
         self.assertRegex(self.assertEnds(self.h1.run([PROGRAM, "--version"]), 0).out, r"^weir \d")
+
+    def test_one_machine_asks_another_over_https_for_its_metrics(self):
+        authority = Authority(self.hosts.shared)
+        with RecorderProcess(self.folder, self.h2.directory / "data", "--metrics", f"{self.h2.address}:{PORT}",
+                             *authority.options("recorder", at=[self.h2.address]), on=self.h2) as recorder:
+            context = ssl.create_default_context(cafile=authority.certificate)
+            context.load_cert_chain(*authority.files("prometheus", unit="weir-reader"))
+            status, text = self.h1.ask(f"{self.h2.address}:{PORT}", "/metrics", context=context)
+            self.assertEqual(status, 200)
+            self.assertIn("weir_acknowledged_events_total 0", text.splitlines())
+            self.assertEnds(recorder.stop(), 0)
 
     def test_events_go_under_tls_from_one_machine_to_another_also_over_a_cable_that_was_out(self):
         authority = Authority(self.hosts.shared)
