@@ -108,10 +108,11 @@ TEST(PartitionSettings, NetworksAreReadAndAddressesOfOthersNeedCertificatesOrThe
     EXPECT_FALSE(place->partition.control_network().has_value());
     EXPECT_EQ(mistake(with_data("127.0.0.0/8")), "");
     EXPECT_EQ(mistake(with_data("10.77.0.0/16", "plain = true\n")), "");
-    EXPECT_THAT(mistake(with_data("10.77.0.0/16")),
-                AllOf(HasSubstr("data in [network]: 10.77.0.0/16 is reached by other machines"),
-                      HasSubstr("plain = true")));
-    EXPECT_THAT(mistake(with_data("10.77.0.1/40")), HasSubstr("p.toml:3: network.data: \"10.77.0.1/40\" is not a network"));
+    EXPECT_THAT(
+        mistake(with_data("10.77.0.0/16")),
+        AllOf(HasSubstr("data in [network]: 10.77.0.0/16 is reached by other machines"), HasSubstr("plain = true")));
+    EXPECT_THAT(mistake(with_data("10.77.0.1/40")),
+                HasSubstr("p.toml:3: network.data: \"10.77.0.1/40\" is not a network"));
 }
 
 TEST(StationPlace, APortForOtherStationsIsAtTheStationsAddressUnlessItsKeyNamesAnother) {
@@ -159,7 +160,8 @@ TEST(PartitionSettings, TheAddressThatIsGivenIsOneInTheNetworkOfTheData) {
     EXPECT_THAT(refused("10.77.0.3", "[record.rec-1]\n"), HasSubstr("is reached by other machines"));
     EXPECT_EQ(refused("127.0.0.2", "[record.rec-1]\n"), "taken: 127.0.0.2");
     for (const auto* address : {"0.0.0.0", "::", "localhost", "10.77.0.3:80"})
-        EXPECT_THAT(refused(address, with_data("10.77.0.0/16", secured)), HasSubstr("is not an address of one machine"));
+        EXPECT_THAT(refused(address, with_data("10.77.0.0/16", secured)),
+                    HasSubstr("is not an address of one machine"));
 }
 
 }  // namespace

@@ -364,14 +364,13 @@ Result<std::unique_ptr<MessageLoop>> MessageLoop::open(const MessageLoopOptions&
                                             .coalesced = options.input != InputThread::wake_per_datagram};
     for (int tries = 1;; ++tries) {
         auto udp = WEIR_TRY(transport::open_udp(options.listen, udp_options));
-        auto listener =
-            transport::Listener::reserve({options.listen.host, udp.local().port()}, tcp_link_options);
+        auto listener = transport::Listener::reserve({options.listen.host, udp.local().port()}, tcp_link_options);
         if (!listener) {
             if (options.listen.port == 0 && tries < ports_tried) continue;  // another program has that port for TCP
             return std::unexpected(listener.error());
         }
-        auto wiring = std::make_unique<Wiring>(options, pool, clock, std::move(loop), std::move(udp), std::move(*listener),
-                                               std::move(tls));
+        auto wiring = std::make_unique<Wiring>(options, pool, clock, std::move(loop), std::move(udp),
+                                               std::move(*listener), std::move(tls));
         WEIR_TRY(wiring->begin());
         wiring->show_stats();
         return std::unique_ptr<MessageLoop>(new MessageLoop(std::move(wiring)));

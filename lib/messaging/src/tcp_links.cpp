@@ -180,8 +180,9 @@ void TcpLinks::report_broken(const Connection& connection, const Error& error) {
     if (!connection.socket.secure()) return;
     ++insecure_;
     const auto address = to_string(connection.socket.peer());
-    const auto who = connection.peer == wire::StationId{0} ? address
-                                                           : fmt::format("station {} at {}", number(connection.peer), address);
+    const auto who = connection.peer == wire::StationId{0}
+                         ? address
+                         : fmt::format("station {} at {}", number(connection.peer), address);
     options_.report({.severity = Severity::warning,
                      .what = "a TCP link was ended",
                      .where = who,

@@ -34,9 +34,9 @@ struct LinkTls {
 struct TcpLinkOptions {
     wire::StationId self{};
     std::uint32_t key = 0;
-    std::size_t queue_max = 0;      // bytes
-    std::optional<LinkTls> tls{};   // nothing: plain TCP
-    Reporter report{};              // of connections that ended because of TLS
+    std::size_t queue_max = 0;     // bytes
+    std::optional<LinkTls> tls{};  // nothing: plain TCP
+    Reporter report{};             // of connections that ended because of TLS
 };
 
 class TcpLinks {

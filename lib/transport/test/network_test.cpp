@@ -58,9 +58,7 @@ TEST(Network, AddressesAreReadInNumbersOnly) {
         EXPECT_FALSE(parse_address(text).has_value()) << text;
 }
 
-TEST(OwnAddress, IsTheOneInTheNetwork) {
-    EXPECT_EQ(host_of(own_address(network("127.0.0.0/8")).value()), "127.0.0.1");
-}
+TEST(OwnAddress, IsTheOneInTheNetwork) { EXPECT_EQ(host_of(own_address(network("127.0.0.0/8")).value()), "127.0.0.1"); }
 
 TEST(OwnAddress, WhereThereIsNoneThoseThatThereAreAreNamed) {
     const auto found = own_address(network("255.255.255.255/32"));  // of no interface

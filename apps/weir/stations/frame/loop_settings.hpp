@@ -20,7 +20,7 @@ public:
 
 private:
     std::string listen_;  // empty: see StationPlace::listen()
-    std::string link_;  // empty: the partition's
+    std::string link_;    // empty: the partition's
 };
 
 }  // namespace weir::app

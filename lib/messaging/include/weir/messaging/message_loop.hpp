@@ -41,7 +41,7 @@ struct MessageLoopOptions {
     // a single answer is delayed by this time.
     std::chrono::microseconds gather{0};
     Bytes tcp_queue{
-        32ULL << 20};  // queued for one TCP connection; beyond it datagrams are discarded, as by a full socket
+        32ULL << 20};           // queued for one TCP connection; beyond it datagrams are discarded, as by a full socket
     transport::TlsFiles tls{};  // when named: TCP links are under TLS, with `unit` to parts only. Never datagrams
     Reporter report{};          // of TCP connections that ended because of TLS; in the thread of run() or probe()
     EndpointOptions endpoint{};
@@ -80,7 +80,8 @@ public:
     [[nodiscard]] std::uint16_t port() const noexcept;
 
     /// Replaces the list of peers. Before run(), or by call(); not from within the handler. Messages in flight to peers
-    /// that stay are kept. Error: a peer's address cannot be used, or the TCP port cannot be opened; all stays as it was.
+    /// that stay are kept. Error: a peer's address cannot be used, or the TCP port cannot be opened; all stays as it
+    /// was.
     [[nodiscard]] Result<> set_peers(const std::vector<LinkPeer>& peers);
 
     /// Checks that datagrams of datagram_max reach every peer. A peer answers probes while it is in run() or probe(),
