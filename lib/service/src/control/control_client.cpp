@@ -35,8 +35,9 @@ using TlsStream = beast::ssl_stream<beast::tcp_stream>;
 template <class Stream>
 class Exchange {
 public:
-    Exchange(Stream stream, http::request<http::string_body> request, Bytes answer_max, bool own = false)
-        : stream_(std::move(stream)), request_(std::move(request)), own_(own) {
+    /// `tls` outlives it.
+    Exchange(Stream stream, http::request<http::string_body> request, Bytes answer_max, const ControlTls* tls = nullptr)
+        : stream_(std::move(stream)), request_(std::move(request)), tls_(tls) {
         parser_.body_limit(answer_max.count());
     }
 
@@ -48,10 +49,8 @@ public:
             if constexpr (std::is_same_v<Stream, TlsStream>) {
                 stream_.async_handshake(TlsStream::client, [this](const beast::error_code& shaken) {
                     if (shaken) return void(ended = shaken);
-                    if (own_ && !transport::peer_of(stream_.native_handle()).ours) {
-                        stranger_ = true;
-                        return void(ended = asio::error::access_denied);
-                    }
+                    stranger_ = disbelieved();
+                    if (!stranger_.empty()) return void(ended = asio::error::access_denied);
                     send();
                 });
             } else {
@@ -66,13 +65,24 @@ public:
             if (ended.category() == asio::error::get_ssl_category())
                 return transport::reason_of(stream_.native_handle(), static_cast<unsigned long>(ended.value()));
         }
-        return stranger_ ? "its certificate is not the partition's own" : ended.message();
+        return stranger_.empty() ? ended.message() : stranger_;
     }
     [[nodiscard]] ControlAnswer answer() { return {parser_.get().result_int(), std::move(parser_.get().body())}; }
 
     beast::error_code ended = asio::error::would_block;
 
 private:
+    /// Why who answers is not believed; empty: he is.
+    [[nodiscard]] std::string disbelieved() {
+        if constexpr (std::is_same_v<Stream, TlsStream>) {
+            if (tls_->own && !transport::peer_of(stream_.native_handle()).ours)
+                return "its certificate is not the partition's own";
+            if (!tls_->believe) return {};
+            const auto believed = tls_->believe(stream_.native_handle());
+            return believed ? std::string() : believed.error().message();
+        }
+        return {};
+    }
     void send() {
         http::async_write(stream_, request_, [this](const beast::error_code& written, std::size_t) {
             // A server that refuses a large body answers before it was read: look for the answer in any case.
@@ -86,8 +96,8 @@ private:
     beast::flat_buffer buffer_;
     http::request<http::string_body> request_;
     http::response_parser<http::string_body> parser_;
-    const bool own_;
-    bool stranger_ = false;
+    const ControlTls* tls_;
+    std::string stranger_;  // why who answers is not believed
 };
 
 template <class Stream>
@@ -136,10 +146,10 @@ Result<ControlAnswer> ControlClient::ask(bool post, const std::string& path, con
         SSL_CTX_up_ref(tls_->context.native());
         asio::ssl::context context(tls_->context.native());  // and takes it
         TlsStream stream(io, context);
-        if (!tls_->own && !endpoint.address().is_loopback() &&
+        if (!tls_->own && !tls_->believe && !endpoint.address().is_loopback() &&
             !transport::TlsContext::expect(stream.native_handle(), endpoint.address().to_string()))
             return fail(Errc::io, fmt::format("cannot begin TLS with {}", address_));
-        Exchange<TlsStream> talk(std::move(stream), std::move(request), answer_max_, tls_->own);
+        Exchange<TlsStream> talk(std::move(stream), std::move(request), answer_max_, &*tls_);
         return exchange(io, talk, endpoint, path, deadline, address_);
     } catch (const std::system_error& error) {  // Asio's constructors, when there are no descriptors
         return fail_errno(error.code().value(), fmt::format("cannot ask {}", address_));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -25,6 +26,9 @@ struct ControlAnswer {
 struct ControlTls {
     transport::TlsContext context;
     bool own = false;  // we are of the partition: who answers must have our own key, at whatever address
+    /// Decides after the handshake of TlsContext::for_stranger() whether who answers is believed; called before
+    /// anything is sent.
+    std::function<Result<>(const ssl_st*)> believe{};
 };
 
 /// Sends requests to one address: "127.0.0.1:41234", "localhost:9100", "[::1]:9100". Any thread; calls wait up to their
