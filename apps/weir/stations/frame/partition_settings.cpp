@@ -70,6 +70,12 @@ void PartitionSettings::declare(service::Settings& settings) {
     settings.add("security", "tls_key", security.tls_key, "PEM file: the key of tls_certificate");
     settings.add("security", "tls_ca", security.tls_ca,
                  "PEM file: the authority that signs the certificates of operators and readers");
+    settings.add("security", "own_authority", security.own_authority,
+                 "instead of the three files: weir run makes an authority of the partition at its first start, in its "
+                 "directory");
+    settings.add("security", "join", security.join,
+                 "address and port where other machines join the partition with a token, as 0.0.0.0:9401; empty: none; "
+                 "needs own_authority");
     settings.add("security", "operators", security.operators,
                  "names of certificates that may command; beside those with the organizational unit weir-operator");
     settings.add("security", "readers", security.readers,
@@ -85,29 +91,45 @@ Result<> PartitionSettings::check() const {
         return fail(Errc::usage, fmt::format("sources in [data]: 0x{:x} stands there twice", number(*twice)));
     const auto& files = security;
     const auto given = !files.tls_certificate.empty() + !files.tls_key.empty() + !files.tls_ca.empty();
+    if (given != 0 && files.own_authority)
+        return fail(
+            Errc::usage,
+            "own_authority in [security] makes tls_certificate, tls_key and tls_ca itself; leave them out, or it");
     if (given != 0 && given != 3)
         return fail(Errc::usage, "[security] needs tls_certificate, tls_key and tls_ca together, or none of them");
-    if (given == 0 && !(files.operators.empty() && files.readers.empty()))
+    if (given == 0 && !files.own_authority && !(files.operators.empty() && files.readers.empty()))
         return fail(
             Errc::usage,
             "operators and readers in [security] are known by their certificates; give tls_certificate, tls_key "
-            "and tls_ca too");
+            "and tls_ca too, or own_authority = true");
+    if (!files.join.empty() && !files.own_authority)
+        return fail(Errc::usage,
+                    "join in [security] needs own_authority = true: who joins gets a certificate of that authority");
     return {};
 }
 
-std::optional<service::ControlAccess> PartitionSettings::access() const {
+std::optional<service::ControlAccess> PartitionSettings::access(const std::filesystem::path& partition_file) const {
+    if (security.own_authority)
+        return service::ControlAccess{own_files(partition_file.parent_path()), security.operators, security.readers};
     if (security.tls_certificate.empty()) return std::nullopt;
     return service::ControlAccess{
         {security.tls_certificate, security.tls_key, security.tls_ca}, security.operators, security.readers};
 }
 
-Result<std::optional<service::ControlAccess>> read_access(std::string_view text, std::string_view file_name) {
+Result<PartitionSettings> read_shared_settings(std::string_view text, std::string_view file_name) {
     PartitionSettings settings;
     service::Settings table;
     settings.declare(table);
     WEIR_TRY(table.read_text(text, file_name));
     WEIR_TRY(settings.check());
-    return settings.access();
+    return settings;
+}
+
+std::filesystem::path authority_folder(const std::filesystem::path& directory) { return directory / "authority"; }
+
+transport::TlsFiles own_files(const std::filesystem::path& directory) {
+    const auto folder = authority_folder(directory);
+    return {folder / "partition.crt", folder / "partition.key", folder / "ca.crt"};
 }
 
 event::Format PartitionSettings::format() const {

@@ -46,13 +46,13 @@ std::string first_line(const StationPlace& place, const service::StationFrame& f
         {"station", json_text(place.name)}, {"kind", name(place.kind)}, {"control", frame.control_address()}});
 }
 
-service::StationFrameOptions frame_options(const StationPlace& place, const std::string& control) {
+service::StationFrameOptions frame_options(const StationPlace& place, const StationOptions& given) {
     service::StationFrameOptions options;
     options.name = place.name;
     options.kind = place.kind;
     options.id = place.id;
-    options.control = control;
-    options.access = place.partition.access();
+    options.control = given.control;
+    options.access = place.partition.access(given.partition);
     options.deadline = place.partition.deadline;
     options.deadlines[service::Transition::stop] = place.partition.stop_deadline;
     if (place.kind == StationKind::build || place.kind == StationKind::filter)  // they sample
@@ -135,8 +135,7 @@ int run_station(std::string_view command_name, StationKind kind, const StationOp
     if (!station) return fail_with(command_name, station.error());
     Result<> ended;
     {
-        const auto frame =
-            service::StationFrame::start(**station, frame_options(*place, options.control), process.services);
+        const auto frame = service::StationFrame::start(**station, frame_options(*place, options), process.services);
         if (!frame) return fail_with(command_name, frame.error());
         print("{}\n", first_line(*place, **frame));
         flush_output();
