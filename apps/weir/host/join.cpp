@@ -142,7 +142,7 @@ Result<std::string> read_token(const std::filesystem::path& file) {
 
 void add_join(CLI::App& run, Command& chosen) {
     auto options = std::make_shared<JoinOptions>();
-    auto& command = add_command(run, group_stations, "join", "this machine gets a certificate of the partition",
+    auto& command = add_command(run, more_options, "join", "this machine gets a certificate of the partition",
                                 "weir run join 192.168.10.5:9401 --token-file token --dir H");
     add_value(command, "address", options->address, "H:P",
               "run control's port for joins (weir run --join); with --renew run control's own")

@@ -144,9 +144,8 @@ int run_token(const AuthorityOptions& options) {
 
 void add_authority_commands(CLI::App& run, Command& chosen) {
     auto certify_options = std::make_shared<AuthorityOptions>();
-    auto& certify =
-        add_command(run, group_stations, "certify", "a certificate of the partition's authority for a person",
-                    "weir run certify ann --role operator --dir D --out ann");
+    auto& certify = add_command(run, more_options, "certify", "a certificate of the partition's authority for a person",
+                                "weir run certify ann --role operator --dir D --out ann");
     add_value(certify, "name", certify_options->name, "NAME", "of the person, and of the files").required();
     add_choice(certify, "--role", certify_options->role,
                {{"operator", service::Role::operation}, {"reader", service::Role::reader}}, "what it may do");
@@ -158,7 +157,7 @@ void add_authority_commands(CLI::App& run, Command& chosen) {
         [certify_options, &chosen] { chosen = [certify_options] { return run_certify(*certify_options); }; });
 
     auto token_options = std::make_shared<AuthorityOptions>();
-    auto& token = add_command(run, group_stations, "token", "a join token for one machine, once, for ten minutes",
+    auto& token = add_command(run, more_options, "token", "a join token for one machine, once, for ten minutes",
                               "weir run token builder-1 --dir D > token");
     add_value(token, "host", token_options->name, "HOST", "the name that the machine will have").required();
     add_value(token, "--dir", token_options->directory, "D", "where weir run works");

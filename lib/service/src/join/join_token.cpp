@@ -75,11 +75,13 @@ Result<JoinToken> parse_join_token(std::string_view text) {
         return fail(Errc::usage, fmt::format("this is too long for a join token{}", advice));
     const auto bytes = bytes_of_base64url(trimmed(text));
     if (!bytes || bytes->empty()) return fail(Errc::usage, fmt::format("this is no join token{}", advice));
+    if (bytes->size() < bytes_size) return fail(Errc::usage, fmt::format("this join token is not whole{}", advice));
     if (bytes->front() != version)
         return fail(Errc::unsupported,
-                    "this is no join token of a version that this weir knows; make it with weir run "
-                    "token of the same version");
-    if (bytes->size() != bytes_size) return fail(Errc::usage, fmt::format("this join token is not whole{}", advice));
+                    "this is no join token of a version that this weir knows; make it with weir run token of the same "
+                    "version");
+    if (bytes->size() > bytes_size)
+        return fail(Errc::usage, fmt::format("this is too long for a join token{}", advice));
     JoinToken token{bytes->substr(1, join_secret_size), {}};
     std::ranges::copy(std::as_bytes(std::span(*bytes).subspan(1 + join_secret_size)), token.authority.begin());
     return token;
