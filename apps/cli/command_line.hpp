@@ -57,7 +57,7 @@ inline constexpr const char* group_stations = "stations of a partition";
 inline constexpr const char* group_look = "look and prove";
 inline constexpr const char* group_measure = "measure";
 
-/// A command of `parent`. `example` ends its help: one line that runs. An option in the group
+/// A command of `parent`. `example` ends its help: one line that runs. An option or command in the group
 /// `more_options` is shown by --help-all only; --help lists its name.
 CLI::App& add_command(CLI::App& parent, const std::string& group, const std::string& name,
                       const std::string& description, const std::string& example);

@@ -99,12 +99,16 @@ std::string options_of(const CLI::App& app, CLI::AppFormatMode mode) {
     return text;
 }
 
-std::string commands_of(const CLI::App& parent) {
-    std::string text;
+std::string commands_of(const CLI::App& parent, CLI::AppFormatMode mode) {
+    std::string text, more;
     std::vector<std::string> groups;
     std::size_t width = 0;
     const auto all = parent.get_subcommands([](const CLI::App*) { return true; });
     for (const auto* command : all) {
+        if (mode != CLI::AppFormatMode::All && command->get_group() == more_options) {
+            more += (more.empty() ? "" : " ") + command->get_name();
+            continue;
+        }
         width = std::max(width, command->get_name().size());
         if (std::ranges::find(groups, command->get_group()) == groups.end()) groups.push_back(command->get_group());
     }
@@ -116,6 +120,7 @@ std::string commands_of(const CLI::App& parent) {
                                     wrapped(command->get_description(), width + 4));
         }
     }
+    if (!more.empty()) text += "  " + wrapped(fmt::format("and {} (--help-all explains them)", more), 2) + "\n";
     return text;
 }
 
@@ -137,7 +142,7 @@ std::string HelpFormatter::help_of(const CLI::App& app, CLI::AppFormatMode mode)
     } else {
         text += fmt::format("usage: {0} COMMAND [options]   ({0} COMMAND --help shows more)\n\n", full_name(app));
     }
-    if (commands) text += commands_of(app);
+    if (commands) text += commands_of(app, mode);
     if (!app.get_footer().empty()) text += fmt::format("\nexample: {}\n", app.get_footer());
     return text;
 }

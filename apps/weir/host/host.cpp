@@ -9,7 +9,7 @@
 #include "cli/output.hpp"
 #include "cli/process/child_process.hpp"
 #include "host/commands.hpp"
-#include "run/own_tls.hpp"
+#include "host/own_tls.hpp"
 #include "stations/frame/station_process.hpp"
 #include "weir/control/host_agent.hpp"
 
@@ -65,13 +65,14 @@ int run_host(HostOptions& options) {
     if (!agent) return fail_with(weir_host, agent.error());
     auto routes = (*agent)->routes();
     routes.push_back(service::metrics_route(process.metrics));
-    const auto server =
-        service::HttpServer::start({.listen = options.listen,
-                                    .access = access,
-                                    .refused = service::report_refusals(process.reports.reporter(), options.name),
-                                    .connections_max = connections_max,
-                                    .connections_per_peer_max = connections_max},
-                                   std::move(routes));
+    const auto server = service::HttpServer::start(
+        {.listen = options.listen,
+         .access = access,
+         .refused = service::report_refusals(process.reports.reporter(), options.name),
+         .connections_max = connections_max,
+         .connections_per_peer_max = connections_max / 2,  // one reader does not keep run control out
+         .body_size_max = Bytes{64U << 20}},
+        std::move(routes));
     if (!server) return fail_with(weir_host, server.error());
     if (options.json) {
         print("{}\n", json::serialize(json::object{{"host", json_text(options.name)},

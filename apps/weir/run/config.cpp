@@ -8,10 +8,12 @@
 
 #include "cli/output.hpp"
 #include "run/commands.hpp"
+#include "run/partition/certificate_check.hpp"
 #include "run/partition/partition_check.hpp"
 #include "run/partition/run_settings.hpp"
 #include "stations/station_kinds.hpp"
 #include "weir/base/file.hpp"
+#include "weir/base/system_clock.hpp"
 
 namespace weir::app {
 namespace {
@@ -33,6 +35,8 @@ int run_check(const ConfigOptions& options) {
     if (!text) return fail_with("weir config check", text.error());
     const auto partition = check_partition(*text, options.partition, {some_source});
     if (!partition) return fail_with("weir config check", partition.error());
+    if (const auto good = check_certificates(*text, options.partition, system_clock().wall()); !good)
+        return fail_with("weir config check", good.error());
     if (options.json) {
         json::array stations;
         for (const auto& station : partition->stations)

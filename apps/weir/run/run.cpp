@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <csignal>
 #include <fstream>
 #include <iterator>
@@ -16,8 +17,12 @@
 #include "cli/process/child_process.hpp"
 #include "cli/process/signals.hpp"
 #include "cli/progress.hpp"
+#include "host/join.hpp"
+#include "host/own_tls.hpp"
+#include "run/authority/authority_commands.hpp"
+#include "run/authority/own_authority.hpp"
 #include "run/commands.hpp"
-#include "run/own_tls.hpp"
+#include "run/partition/certificate_check.hpp"
 #include "run/partition/partition_change.hpp"
 #include "run/partition/partition_check.hpp"
 #include "run/partition/run_settings.hpp"
@@ -29,11 +34,13 @@
 #include "run/run_report.hpp"
 #include "stations/frame/station_command.hpp"
 #include "weir/base/file.hpp"
+#include "weir/base/system_clock.hpp"
 #include "weir/control/host_launcher.hpp"
 #include "weir/control/http_links.hpp"
 #include "weir/control/local_launcher.hpp"
 #include "weir/control/run_service.hpp"
 #include "weir/service/control_client.hpp"
+#include "weir/service/join_service.hpp"
 
 namespace weir::app {
 namespace {
@@ -52,6 +59,7 @@ struct RunOptions {
     std::string comment;
     std::string listen = "127.0.0.1:0";
     bool take_over = false;
+    std::string join;  // empty: as in the file
     bool wait = false;
     bool json = false;
 };
@@ -290,10 +298,24 @@ Reached stations_here(service::ControlCalls& calls) {
     return {std::move(links), std::make_unique<control::LocalLauncher>(), all, {}, {}};
 }
 
+/// Above that of every run control of the directory, and of the machines, whatever the clock says.
+std::uint64_t next_epoch(const control::Partition& partition, const RunDirectory& directory,
+                         service::ControlCalls& calls, const Clock& clock) {
+    const auto path = directory.path() / "run-epoch";
+    std::uint64_t last = 0;
+    if (const auto text = read_text(path, 1_KiB)) std::from_chars(text->data(), text->data() + text->size(), last);
+    const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(clock.wall().time_since_epoch()).count();
+    const auto epoch = control::HostLauncher::next_epoch(
+        partition, std::max(static_cast<std::uint64_t>(std::max<std::int64_t>(now, 0)), last + 1), calls);
+    std::ofstream(path) << epoch << '\n';
+    return epoch;
+}
+
 Reached stations_on_hosts(const control::Partition& partition, const RunOptions& options, const RunDirectory& directory,
                           service::ControlCalls& calls, const Reporter& report, const Clock& clock) {
     const control::HostLauncherOptions of_hosts{
         .name = fmt::format("{} ({}, pid {})", partition.name, system_name(), ::getpid()),
+        .epoch = next_epoch(partition, directory, calls, clock),
         .partition_file = directory.partition_file(),
         .take_over = options.take_over,
     };
@@ -301,6 +323,28 @@ Reached stations_on_hosts(const control::Partition& partition, const RunOptions&
     auto* all = launcher.get();
     return {nullptr, std::move(launcher), all,
             [all](const auto&... of_recorder) { return all->books_of(of_recorder...); }, [all] { return all->view(); }};
+}
+
+/// None: the partition file does not ask for it. The directory is locked.
+Result<std::optional<OwnAuthority>> own_authority(const PartitionSettings& shared, const RunDirectory& directory) {
+    if (!shared.security.own_authority) return std::nullopt;
+    auto own = WEIR_TRY(OwnAuthority::prepare(directory.path(), shared.name, system_clock()));
+    return own;
+}
+
+service::JoinParts join_parts_of(const OwnAuthority& own, const PartitionSettings& shared, const Reporter& report,
+                                 const Clock& clock) {
+    return {own.authority(), listed_names(shared),
+            std::make_shared<const service::JoinTokens>(own.tokens_file(), clock), report, clock};
+}
+
+/// A port of its own, where no certificate is asked for.
+Result<service::HttpServer> serve_joins(const std::string& listen, const service::ControlAccess& access,
+                                        const service::JoinParts& parts,
+                                        const std::function<void(const service::HttpRefusal&)>& refused) {
+    auto options = service::join_options(listen, access);
+    options.refused = refused;
+    return service::HttpServer::start(options, service::join_routes(parts));
 }
 
 int run_run(RunOptions& options) {
@@ -321,14 +365,24 @@ int run_run(RunOptions& options) {
     const bool on_hosts = !partition->hosts.empty();
     const auto settings = settings_with(options, record->text);
     if (!settings) return fail_with(weir_run, settings.error());
-    const auto access = read_access(record->text, options.partition.native());
-    if (!access) return fail_with(weir_run, access.error());
+    const auto shared = read_shared_settings(record->text, options.partition.native());
+    if (!shared) return fail_with(weir_run, shared.error());
+    if (options.join.empty()) options.join = shared->security.join;
+    if (!options.join.empty() && !shared->security.own_authority)
+        return fail_usage(weir_run,
+                          "--join needs own_authority = true in [security] of the partition file: who joins "
+                          "gets a certificate of that authority");
+    if (const auto good = check_certificates(record->text, options.partition, system_clock().wall()); !good)
+        return fail_with(weir_run, good.error());
     const auto directory = RunDirectory::prepare(options.directory, record->text, *partition);
     if (!directory) return fail_with(weir_run, directory.error());
     auto numbers = control::RunNumbers::open(directory->path());
     if (!numbers) return fail_with(weir_run, numbers.error());
     if (const auto written = directory->write_partition_file(record->text); !written)
         return fail_with(weir_run, written.error());
+    const auto own = own_authority(*shared, *directory);
+    if (!own) return fail_with(weir_run, own.error());
+    const auto access = shared->access(directory->partition_file());
 
     std::signal(SIGPIPE, SIG_IGN);
     Signals signals;  // before any thread begins
@@ -341,7 +395,7 @@ int run_run(RunOptions& options) {
     const auto& shown = *log_sink;
     sinks.push_back(std::move(log_sink));
     service::Reports reports("run", clock, std::move(sinks));
-    const auto tls = own_tls(*access, reports.reporter(), clock);
+    const auto tls = own_tls(access, reports.reporter(), clock);
     if (!tls) return fail_with(weir_run, tls.error());
     const auto certificate = collect_certificate(metrics, *tls);
     const auto calls = service::ControlCalls::start(*tls);
@@ -358,18 +412,30 @@ int run_run(RunOptions& options) {
         *stations.launcher, *stations.links, keeper, reports.reporter(), log, clock);
     ChangedFile changed(options, *directory, keeper, control, record->text);
     const auto collection = control::collect_partition(metrics, control);
-    const auto server = service::HttpServer::start(
-        {.listen = options.listen, .access = *access, .refused = service::report_refusals(reports.reporter(), "run")},
-        control::run_routes(
-            {*partition, control, log, reports, metrics, [&changed] { return changed.apply(); }, stations.hosts}));
+    auto routes = control::run_routes(
+        {*partition, control, log, reports, metrics, [&changed] { return changed.apply(); }, stations.hosts});
+    std::optional<service::JoinParts> join_parts;
+    if (*own) {
+        join_parts.emplace(join_parts_of(**own, *shared, reports.reporter(), clock));
+        routes.push_back(service::renew_route(*join_parts));
+    }
+    const auto refused = service::report_refusals(reports.reporter(), "run");
+    const auto server =
+        service::HttpServer::start({.listen = options.listen, .access = access, .refused = refused}, std::move(routes));
     if (!server) return fail_with(weir_run, server.error());
+    std::optional<service::HttpServer> joins;
+    if (!options.join.empty()) {
+        auto started = serve_joins(options.join, *access, *join_parts, refused);
+        if (!started) return fail_with(weir_run, started.error());
+        joins = std::move(*started);
+    }
     const auto place = RunPlace::announce(directory->path(), server->address(), partition->name,
-                                          *access ? (*access)->tls : transport::TlsFiles{});
+                                          access ? access->tls : transport::TlsFiles{}, joins ? joins->address() : "");
     if (!place) return fail_with(weir_run, place.error());
     if (options.wait)
-        complain(weir_run, fmt::format("run control is at {} ({}); weir run start --dir {}", server->address(),
-                                       *access ? "TLS, listens at " + options.listen : "this machine only",
-                                       directory->path().native()));
+        complain(weir_run, fmt::format("run control is at {} ({}{}); weir run start --dir {}", server->address(),
+                                       access ? "TLS, listens at " + options.listen : "this machine only",
+                                       joins ? "; hosts join at " + joins->address() : "", directory->path().native()));
 
     Foreground foreground(options, control, line);
     foreground.drive(signals);
@@ -399,9 +465,14 @@ void add_run(CLI::App& parent, Command& chosen) {
     add_value(command, "--listen", options->listen, "H:P", "address and port of run control").group(more_options);
     add_flag(command, "--take-over", options->take_over, "machines that another run control still commands")
         .group(more_options);
+    add_value(command, "--join", options->join, "H:P",
+              "address and port where hosts join with a token; else as in the file")
+        .group(more_options);
     add_json_flag(command, options->json).group(more_options);
     add_run_remote(command, chosen);
     add_run_records(command, chosen);
+    add_authority_commands(command, chosen);
+    add_join(command, chosen);
     command.require_subcommand(0, 1);
     command.callback([options, &command, &chosen] {
         if (command.get_subcommands().empty()) chosen = [options] { return run_run(*options); };

@@ -18,8 +18,10 @@ constexpr const char* file_name = "run-control.json";
 }  // namespace
 
 Result<RunPlace> RunPlace::announce(const std::filesystem::path& directory, const std::string& address,
-                                    const std::string& partition, const transport::TlsFiles& tls) {
+                                    const std::string& partition, const transport::TlsFiles& tls,
+                                    const std::string& join) {
     boost::json::object document{{"control", address}, {"pid", ::getpid()}, {"partition", json::safe(partition)}};
+    if (!join.empty()) document["join"] = join;
     if (tls.any()) {
         for (const auto& [key, path] : {std::pair("tls_certificate", &tls.certificate), std::pair("tls_key", &tls.key),
                                         std::pair("tls_ca", &tls.authority)})

@@ -13,8 +13,10 @@ namespace weir::app {
 class RunPlace {
 public:
     /// Writes the file; it goes when this goes.
+    /// `join`: of the port for joins; empty: there is none.
     [[nodiscard]] static Result<RunPlace> announce(const std::filesystem::path& directory, const std::string& address,
-                                                   const std::string& partition, const transport::TlsFiles& tls);
+                                                   const std::string& partition, const transport::TlsFiles& tls,
+                                                   const std::string& join = {});
     RunPlace(RunPlace&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
     RunPlace& operator=(RunPlace&&) = delete;
     ~RunPlace();

@@ -193,6 +193,8 @@ void StationControl::go_on(SteadyTime now, RunNumber run, const std::vector<Peer
         }
         if (steps_.empty()) return;
         if (!ready) {
+            if (waits_for_machine(now)) return;
+            if (steps_.empty()) return;
             if (now - *begun_ >= step.limit + step.grace)
                 fail({false, false,
                       fmt::format("did not answer {} within {}{}", step.text(), seconds_text(step.limit),
@@ -201,6 +203,25 @@ void StationControl::go_on(SteadyTime now, RunNumber run, const std::vector<Peer
         }
         done(now);
     }
+}
+
+/// The time of a launch begins when its machine is there.
+bool StationControl::waits_for_machine(SteadyTime now) {
+    if (steps_.front().kind != StationStep::Kind::launch || !process_->waits()) {
+        waits_since_.reset();
+        return false;
+    }
+    if (!waits_since_) waits_since_ = now;
+    begun_ = now;
+    if (now - *waits_since_ >= times_.hosts_deadline) {
+        const auto host = process_->host();
+        waits_since_.reset();
+        fail({false, false,
+              fmt::format("was not started: its machine {} was not there for {}", host,
+                          seconds_text(times_.hosts_deadline))});
+        return false;
+    }
+    return true;
 }
 
 /// A call that got no answer (its connection broke, or its time went by while this program was stopped) may have been

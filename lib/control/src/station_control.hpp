@@ -40,6 +40,7 @@ struct StationTrouble {
 struct StationTimes {
     std::chrono::milliseconds poll{200};
     std::chrono::milliseconds silent_after{10'000};
+    std::chrono::milliseconds hosts_deadline{120'000};  // for its machine to be there, before it is launched
 };
 
 class StationControl {
@@ -119,6 +120,7 @@ private:
     void go_on(SteadyTime now, RunNumber run, const std::vector<Peer>& peers);
     void begin(SteadyTime now, RunNumber run, const std::vector<Peer>& peers);
     [[nodiscard]] bool launched(SteadyTime now);
+    [[nodiscard]] bool waits_for_machine(SteadyTime now);
     void done(SteadyTime now);
     void fail(StationTrouble trouble);
     void forget_process();
@@ -139,6 +141,7 @@ private:
     service::StationState planned_ = service::StationState::initial;
     std::deque<StationStep> steps_;  // the first is under way when begun_
     std::optional<SteadyTime> begun_;
+    std::optional<SteadyTime> waits_since_;  // for its machine
     std::optional<StationTrouble> trouble_;
     std::optional<SteadyTime> kill_at_;  // it was asked to end
 

@@ -62,7 +62,7 @@ TEST(HostMessagesTest, AReportIsReadAsItWasWritten) {
     ASSERT_TRUE(status);
     HostReport report;
     report.host = "h1";
-    report.weir = "1.2.3";
+    report.weir = WEIR_VERSION;
     report.instance = "ab";
     report.commander = who;
     report.commander_silent = 0.5;

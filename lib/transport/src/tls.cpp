@@ -14,6 +14,8 @@
 #include <string_view>
 
 #include "tls_session.hpp"
+#include "weir/base/file.hpp"
+#include "x509.hpp"
 
 namespace weir::transport {
 namespace {
@@ -97,6 +99,17 @@ int choose_context(SSL* ssl, int* alert, void* parts) {
     return SSL_TLSEXT_ERR_OK;
 }
 
+/// No renegotiation, no resumption, no compression; large pieces.
+void set_up(SSL_CTX* context) {
+    SSL_CTX_set_options(
+        context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET | SSL_OP_CIPHER_SERVER_PREFERENCE);
+    SSL_CTX_set_num_tickets(context, 0);
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_read_ahead(context, 1);
+    SSL_CTX_set_default_read_buffer_len(context, read_buffer_size);
+}
+
 /// What its extended key usage allows.
 bool is_for(X509* certificate, int purpose) { return X509_check_purpose(certificate, purpose, 0) == 1; }
 
@@ -104,6 +117,26 @@ bool is_for(X509* certificate, int purpose) { return X509_check_purpose(certific
 
 Result<TlsContext> TlsContext::for_server(const TlsFiles& files) { return open(files, true); }
 Result<TlsContext> TlsContext::for_client(const TlsFiles& files) { return open(files, false); }
+
+Result<TlsContext> TlsContext::for_anyone(const TlsFiles& files) {
+    auto context = WEIR_TRY(open(files, true));
+    const auto text = WEIR_TRY(read_text(files.authority, 64_KiB));
+    const auto authority = WEIR_TRY(Certificate::read(text));
+    if (SSL_CTX_add1_chain_cert(context.native(), authority.native()) != 1)
+        return bad_file("the authority", files.authority, "give a PEM file with --tls-ca");
+    SSL_CTX_set_verify(context.native(), SSL_VERIFY_NONE, nullptr);
+    return context;
+}
+
+Result<TlsContext> TlsContext::for_stranger() {
+    ERR_clear_error();
+    const std::shared_ptr<SSL_CTX> context(SSL_CTX_new(TLS_client_method()), &SSL_CTX_free);
+    if (!context || SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION) != 1)
+        return fail(Errc::io, "cannot begin TLS");
+    set_up(context.get());
+    SSL_CTX_set_verify(context.get(), SSL_VERIFY_NONE, nullptr);
+    return TlsContext(context);
+}
 
 Result<TlsContext> TlsContext::open(const TlsFiles& files, bool server) {
     if (files.certificate.empty() || files.key.empty() || files.authority.empty())
@@ -115,13 +148,7 @@ Result<TlsContext> TlsContext::open(const TlsFiles& files, bool server) {
                                            &SSL_CTX_free);
     if (!context || SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION) != 1)
         return fail(Errc::io, "cannot begin TLS");
-    SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET |
-                                           SSL_OP_CIPHER_SERVER_PREFERENCE);
-    SSL_CTX_set_num_tickets(context.get(), 0);
-    SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
-    SSL_CTX_set_mode(context.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_RELEASE_BUFFERS);
-    SSL_CTX_set_read_ahead(context.get(), 1);
-    SSL_CTX_set_default_read_buffer_len(context.get(), read_buffer_size);
+    set_up(context.get());
     SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
 
     if (SSL_CTX_use_certificate_chain_file(context.get(), files.certificate.c_str()) != 1)
@@ -174,16 +201,8 @@ Result<> TlsContext::accept(Socket& socket) const {
 }
 
 WallTime TlsContext::certificate_ends() const {
-    std::tm ends{};
     const auto* certificate = SSL_CTX_get0_certificate(context_.get());
-    if (certificate == nullptr || ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &ends) != 1) return WallTime::max();
-    // The year 9999 of a certificate without an end is beyond the range of nanoseconds since 1970.
-    const auto seconds = static_cast<std::int64_t>(::timegm(&ends));
-    if (seconds > std::chrono::floor<std::chrono::seconds>(WallTime::max()).time_since_epoch().count())
-        return WallTime::max();
-    if (seconds < std::chrono::ceil<std::chrono::seconds>(WallTime::min()).time_since_epoch().count())
-        return WallTime::min();
-    return WallTime(std::chrono::seconds(seconds));
+    return certificate == nullptr ? WallTime::max() : time_of(X509_get0_notAfter(certificate));
 }
 
 std::string TlsContext::certificate_name() const {
@@ -219,10 +238,41 @@ std::string_view unit_of(const SSL* ssl) {
     return unit == nullptr ? std::string_view() : std::string_view(*unit);
 }
 
+namespace {
+
+std::string key_bytes(const X509* certificate) {
+    auto* key = X509_get0_pubkey(certificate);
+    if (key == nullptr) return {};
+    EVP_PKEY_up_ref(key);
+    return PublicKey(std::shared_ptr<EVP_PKEY>(key, &EVP_PKEY_free)).bytes();
+}
+
+}  // namespace
+
 TlsPeer peer_of(const SSL* ssl) {
     const auto* const certificate = SSL_get0_peer_certificate(ssl);
     if (certificate == nullptr) return {};
-    return {names_of(certificate), units_of(certificate), is_our_own(ssl, certificate)};
+    return {names_of(certificate), units_of(certificate), is_our_own(ssl, certificate), key_bytes(certificate)};
+}
+
+Result<Certificate> check_authority(const SSL* ssl, const Digest& authority, WallTime now) {
+    const auto* const chain = SSL_get_peer_cert_chain(ssl);
+    const auto owned = [](X509* certificate) {
+        X509_up_ref(certificate);
+        return Certificate(std::shared_ptr<X509>(certificate, &X509_free));
+    };
+    if (sk_X509_num(chain) < 1) return fail(Errc::refused, "it shows no certificate");
+    const auto own = owned(sk_X509_value(chain, 0));
+    for (int i = 1; i < sk_X509_num(chain); ++i) {
+        const auto shown = owned(sk_X509_value(chain, i));
+        if (shown.fingerprint() != authority) continue;
+        const auto certificate = WEIR_TRY(own.pem());
+        const auto anchor = WEIR_TRY(shown.pem());
+        if (const auto good = check_chain(certificate, anchor, now); !good)
+            return fail(Errc::refused, fmt::format("its certificate is not taken: {}", good.error().context));
+        return shown;
+    }
+    return fail(Errc::refused, "its authority is another one (the fingerprint differs)");
 }
 
 }  // namespace weir::transport

@@ -25,6 +25,8 @@ void RunSettings::declare(service::Settings& settings) {
             "started again")
         .at_least(1s);
     settings.add("run", "launch_deadline", o.launch_deadline, "for a station's process to be there").at_least(100ms);
+    settings.add("run", "hosts_deadline", o.hosts_deadline, "for the machine of a station, [hosts.NAME], to be there")
+        .at_least(100ms);
     settings.add("run", "configure_deadline", o.configure_deadline, "for a station to take its configuration")
         .at_least(100ms);
     settings.add("run", "connect_deadline", o.connect_deadline, "for a station to know the others").at_least(100ms);

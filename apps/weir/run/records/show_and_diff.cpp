@@ -145,14 +145,14 @@ void add_places(CLI::App& command, RecordOptions& options) {
 
 void add_run_records(CLI::App& run, Command& chosen) {
     auto options = std::make_shared<RecordOptions>();
-    auto& show = add_command(run, group_stations, "show", "with what a run was taken: a file for weir run",
+    auto& show = add_command(run, more_options, "show", "with what a run was taken: a file for weir run",
                              "weir run show 12 --dir D > again.toml");
     add_value(show, "run", options->run, "N", "number of the run").required();
     add_places(show, *options);
     show.callback([options, &chosen] { chosen = [options] { return run_show(*options); }; });
 
     auto both = std::make_shared<RecordOptions>();
-    auto& diff = add_command(run, group_stations, "diff", "in what two runs were taken differently",
+    auto& diff = add_command(run, more_options, "diff", "in what two runs were taken differently",
                              "weir run diff 12 13 --dir D");
     add_value(diff, "first", both->run, "N", "number of a run").required();
     add_value(diff, "second", both->other, "M", "number of another one").required();

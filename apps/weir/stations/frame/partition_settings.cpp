@@ -93,6 +93,12 @@ void PartitionSettings::declare(service::Settings& settings) {
     settings.add("security", "tls_key", security.tls_key, "PEM file: the key of tls_certificate");
     settings.add("security", "tls_ca", security.tls_ca,
                  "PEM file: the authority that signs the certificates of operators and readers");
+    settings.add("security", "own_authority", security.own_authority,
+                 "instead of the three files: weir run makes an authority of the partition at its first start, in its "
+                 "directory");
+    settings.add("security", "join", security.join,
+                 "address and port where other machines join the partition with a token, as 0.0.0.0:9401; empty: none; "
+                 "needs own_authority");
     settings.add("security", "operators", security.operators,
                  "names of certificates that may command; beside those with the organizational unit weir-operator");
     settings.add("security", "readers", security.readers,
@@ -109,17 +115,32 @@ Result<> PartitionSettings::check() const {
         return fail(Errc::usage, fmt::format("sources in [data]: 0x{:x} stands there twice", number(*twice)));
     const auto& files = security;
     const auto given = !files.tls_certificate.empty() + !files.tls_key.empty() + !files.tls_ca.empty();
+    if (given != 0 && files.own_authority)
+        return fail(
+            Errc::usage,
+            "own_authority in [security] makes tls_certificate, tls_key and tls_ca itself; leave them out, or it");
     if (given != 0 && given != 3)
         return fail(Errc::usage, "[security] needs tls_certificate, tls_key and tls_ca together, or none of them");
-    if (given == 0 && !(files.operators.empty() && files.readers.empty()))
+    if (given == 0 && !files.own_authority && !(files.operators.empty() && files.readers.empty()))
         return fail(
             Errc::usage,
             "operators and readers in [security] are known by their certificates; give tls_certificate, tls_key "
-            "and tls_ca too");
+            "and tls_ca too, or own_authority = true");
+    if (!files.join.empty() && !files.own_authority)
+        return fail(Errc::usage,
+                    "join in [security] needs own_authority = true: who joins gets a certificate of that authority");
     const auto between = data_network();
-    if (between && !between->loopback() && given == 0 && !network.plain)
+    if (between && !between->loopback() && given == 0 && !files.own_authority && !network.plain)
         return fail(Errc::usage, fmt::format("data in [network]: {} {}", network.data, without_certificates));
     return {};
+}
+
+void PartitionSettings::use_own_authority(const std::filesystem::path& partition_file) {
+    if (!security.own_authority || !security.tls_certificate.empty()) return;
+    const auto files = own_files(partition_file.parent_path());
+    security.tls_certificate = files.certificate.native();
+    security.tls_key = files.key.native();
+    security.tls_ca = files.authority.native();
 }
 
 transport::TlsFiles PartitionSettings::data_tls() const {
@@ -131,25 +152,34 @@ std::optional<transport::Network> PartitionSettings::data_network() const { retu
 std::optional<transport::Network> PartitionSettings::control_network() const { return to_network(network.control); }
 
 Result<> PartitionSettings::check_reach(const transport::HostPort& listen) const {
-    if (network.plain || !security.tls_certificate.empty()) return {};
+    if (network.plain || security.own_authority || !security.tls_certificate.empty()) return {};
     const auto addresses = WEIR_TRY(transport::resolve(listen, true));
     if (std::ranges::all_of(addresses, &transport::Address::loopback)) return {};
     return fail(Errc::usage, fmt::format("{} {}", transport::to_string(listen), without_certificates));
 }
 
-std::optional<service::ControlAccess> PartitionSettings::access() const {
+std::optional<service::ControlAccess> PartitionSettings::access(const std::filesystem::path& partition_file) const {
+    if (security.own_authority && security.tls_certificate.empty())
+        return service::ControlAccess{own_files(partition_file.parent_path()), security.operators, security.readers};
     if (security.tls_certificate.empty()) return std::nullopt;
     return service::ControlAccess{
         {security.tls_certificate, security.tls_key, security.tls_ca}, security.operators, security.readers};
 }
 
-Result<std::optional<service::ControlAccess>> read_access(std::string_view text, std::string_view file_name) {
+Result<PartitionSettings> read_shared_settings(std::string_view text, std::string_view file_name) {
     PartitionSettings settings;
     service::Settings table;
     settings.declare(table);
     WEIR_TRY(table.read_text(text, file_name));
     WEIR_TRY(settings.check());
-    return settings.access();
+    return settings;
+}
+
+std::filesystem::path authority_folder(const std::filesystem::path& directory) { return directory / "authority"; }
+
+transport::TlsFiles own_files(const std::filesystem::path& directory) {
+    const auto folder = authority_folder(directory);
+    return {folder / "partition.crt", folder / "partition.key", folder / "ca.crt"};
 }
 
 event::Format PartitionSettings::format() const {

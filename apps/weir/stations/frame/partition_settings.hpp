@@ -45,6 +45,8 @@ struct PartitionSettings {
     } network;
     struct Security {
         std::string tls_certificate, tls_key, tls_ca;
+        bool own_authority = false;
+        std::string join;
         std::vector<std::string> operators{}, readers{};
     } security;
 
@@ -59,8 +61,6 @@ struct PartitionSettings {
     [[nodiscard]] event::RodRules rules() const;
     [[nodiscard]] std::vector<SourceId> sources() const;  // empty: whatever the readouts serve
     [[nodiscard]] messaging::LinkKind link() const;
-    /// Of all control ports, of run control and the stations; none: plain, on addresses of this machine.
-    [[nodiscard]] std::optional<service::ControlAccess> access() const;
     /// Of all TCP connections between stations; no file is named: plain.
     [[nodiscard]] transport::TlsFiles data_tls() const;
     /// In which each machine has an address for the data, or for control; none: all are on this machine.
@@ -69,11 +69,19 @@ struct PartitionSettings {
     /// Whether stations may listen there for others. Errc::usage: other machines reach it, and there is neither
     /// [security] nor [network] plain = true.
     [[nodiscard]] Result<> check_reach(const transport::HostPort& listen) const;
+    /// Of all control ports, of run control and the stations; none: plain, on addresses of this machine. The files of
+    /// the partition's own authority are beside `partition_file`, from which the stations read.
+    [[nodiscard]] std::optional<service::ControlAccess> access(const std::filesystem::path& partition_file) const;
+    /// Names its files in [security], unless others are named there.
+    void use_own_authority(const std::filesystem::path& partition_file);
 };
 
-/// Section [security] of a partition file.
-[[nodiscard]] Result<std::optional<service::ControlAccess>> read_access(std::string_view text,
-                                                                        std::string_view file_name);
+/// The sections that all stations share.
+[[nodiscard]] Result<PartitionSettings> read_shared_settings(std::string_view text, std::string_view file_name);
+
+/// Where the partition's own authority and its certificate are in a directory of weir run.
+[[nodiscard]] std::filesystem::path authority_folder(const std::filesystem::path& directory);
+[[nodiscard]] transport::TlsFiles own_files(const std::filesystem::path& directory);
 
 /// "udp", "tcp": for a station's own key `link`, where empty means the partition's.
 [[nodiscard]] std::optional<messaging::LinkKind> parse_link(std::string_view text) noexcept;

@@ -47,13 +47,13 @@ std::string first_line(const StationPlace& place, const service::StationFrame& f
         {"station", json_text(place.name)}, {"kind", name(place.kind)}, {"control", frame.control_address()}});
 }
 
-service::StationFrameOptions frame_options(const StationPlace& place, const std::string& control) {
+service::StationFrameOptions frame_options(const StationPlace& place, const StationOptions& given) {
     service::StationFrameOptions options;
     options.name = place.name;
     options.kind = place.kind;
     options.id = place.id;
-    options.control = control;
-    options.access = place.partition.access();
+    options.control = given.control;
+    options.access = place.partition.access(given.partition);
     options.deadline = place.partition.deadline;
     options.deadlines[service::Transition::stop] = place.partition.stop_deadline;
     if (place.kind == StationKind::build || place.kind == StationKind::filter)  // they sample
@@ -95,6 +95,8 @@ Result<> use_tls(const transport::TlsFiles& files, PartitionSettings::Security& 
     if (!files.any()) return {};
     if (files.certificate.empty() || files.key.empty() || files.authority.empty())
         return fail(Errc::usage, "--tls-certificate, --tls-key and --tls-ca are given together, or none of them");
+    security.own_authority = false;
+    security.join.clear();
     security.tls_certificate = files.certificate.native();
     security.tls_key = files.key.native();
     security.tls_ca = files.authority.native();
@@ -130,6 +132,7 @@ Result<StationPlace> read_station(std::string_view text, std::string_view file_n
     };
     WEIR_TRY(use_tls(options.tls, place.partition.security));
     if (auto good = place.partition.check(); !good) return in_file(good.error());
+    place.partition.use_own_authority(options.partition);
     if (!options.address.empty()) WEIR_TRY(check_own_address(options.address, place.partition));
     place.address = options.address;
     place.kind = station.kind;
@@ -196,8 +199,7 @@ int run_station(std::string_view command_name, StationKind kind, const StationOp
     if (!station) return fail_with(command_name, station.error());
     Result<> ended;
     {
-        const auto frame =
-            service::StationFrame::start(**station, frame_options(*place, options.control), process.services);
+        const auto frame = service::StationFrame::start(**station, frame_options(*place, options), process.services);
         if (!frame) return fail_with(command_name, frame.error());
         print("{}\n", first_line(*place, **frame));
         flush_output();

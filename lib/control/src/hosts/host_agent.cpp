@@ -37,6 +37,9 @@ constexpr auto orphan_grace = 60'000ms;  // a recorder that has much to close
 constexpr auto commander_gone_after = 5s;
 constexpr auto status_deadline = 2s;
 constexpr auto command_deadline = std::chrono::hours{1};
+constexpr auto reading_deadline = std::chrono::minutes{1};
+constexpr std::uint32_t readers_max = 6;  // of one station at once: it has places for sixteen
+constexpr auto logs_every = 200ms;
 constexpr std::size_t log_lines = 20'000;
 constexpr std::size_t log_lines_per_answer = 2000;
 constexpr Bytes log_size_max = 16_MiB;
@@ -95,13 +98,14 @@ private:
 };
 
 struct Hosted {
-    Hosted(HostedStatus first, std::unique_ptr<LaunchedProcess> launched, const std::filesystem::path& log)
-        : status(std::move(first)), process(std::move(launched)), tail(log, log_size_max) {}
+    Hosted(HostedStatus first, std::unique_ptr<LaunchedProcess> launched, std::unique_ptr<LogTail> log)
+        : status(std::move(first)), process(std::move(launched)), tail(std::move(log)) {}
 
     HostedStatus status;
     std::unique_ptr<LaunchedProcess> process;
-    LogTail tail;
-    std::string control{};  // once it is announced
+    std::unique_ptr<LogTail> tail;
+    std::string control{};      // once it is announced
+    std::uint32_t reading = 0;  // of what was asked of it, is under way
     bool asking = false;
     std::uint64_t asking_in = 0;          // the poll
     bool fresh = false;                   // its report was not sent yet
@@ -161,6 +165,7 @@ public:
                      .why = fmt::format("{} does not know it, or has started it elsewhere", commander_->name)});
             end(hosted, end_grace);
         }
+        if (order->number <= poll_number_) return answer(http_error(409, "a later poll has come already"));
         poll_number_ = order->number;
         polled_last_ = std::max(polled_last_, order->generation_last);
         kept_ = std::move(order->kept);
@@ -179,7 +184,10 @@ public:
         if (newer_came || (order->generation <= polled_last_ && !kept_.contains(order->generation)))
             return answer(http_error(409, fmt::format("{} is not wanted any more", order->name)));
         if (found != processes_.end() && !found->second.status.end) end(found->second, end_grace);
-        waiting_.erase(order->name);
+        if (const auto before = waiting_.find(order->name); before != waiting_.end()) {
+            before->second.answer(http_error(409, fmt::format("{} is asked for anew", order->name)));
+            waiting_.erase(before);
+        }
         waiting_.emplace(order->name, Waiting{std::move(*order), answer});
         launch_waiting();
     }
@@ -219,14 +227,21 @@ public:
         if (post && path == "/transition" && commander_ && request.query != fmt::format("epoch={}", commander_->epoch))
             return answer(http_error(409, superseded()));
         if (!request.query.empty() && !post) path += "?" + request.query;
-        const auto done = [answer](Result<service::ControlAnswer> result) {
+        if (!post && found->second.reading >= readers_max)
+            return answer(http_error(503, fmt::format("{} answers {} questions already", name, readers_max)));
+        if (!post) ++found->second.reading;
+        const auto over = [this, post, name, generation = found->second.status.generation] {
+            if (!post) this->post([this, name, generation] { read_one(name, generation); });
+        };
+        const auto done = [answer, over](Result<service::ControlAnswer> result) {
+            over();
             if (!result) return answer(http_error(502, result.error().message()));
             answer({.status = result->status, .body = std::move(result->body), .content_type = result->content_type});
         };
         if (post) {
             calls_->post(found->second.control, path, request.body, command_deadline, done);
         } else {
-            calls_->get(found->second.control, path, command_deadline, done);
+            calls_->get(found->second.control, path, reading_deadline, done);
         }
     }
 
@@ -249,10 +264,17 @@ private:
         end_all();
     }
 
+    void read_one(const std::string& name, std::uint64_t generation) {
+        const auto found = processes_.find(name);
+        if (found != processes_.end() && found->second.status.generation == generation) --found->second.reading;
+    }
+
     /// Nothing: it commands here. Else why not.
     std::optional<std::string> obey(const Commander& who) {
         const auto now = clock_.now();
-        if (commander_ && who.epoch < commander_->epoch) return superseded();
+        if (commander_ &&
+            (who.epoch < commander_->epoch || (who.epoch == commander_->epoch && who.name != commander_->name)))
+            return superseded();
         if (!commander_ || who.epoch > commander_->epoch) {
             if (commander_ && !who.take_over && now - spoken_ < commander_gone_after)
                 return fmt::format("{} commands {}, and spoke {} ago; end it first, or take over with --take-over",
@@ -263,8 +285,9 @@ private:
                      .where = options_.name,
                      .why = commander_ ? commander_->name + " did before" : ""});
             commander_ = who;
-            orphaned_ = false;
+            poll_number_ = 0;
         }
+        orphaned_ = false;
         spoken_ = now;
         return std::nullopt;
     }
@@ -281,9 +304,9 @@ private:
     }
 
     void end(Hosted& hosted, std::chrono::milliseconds grace) {
-        if (hosted.kill_at) return;
-        hosted.process->terminate();
-        hosted.kill_at = clock_.now() + grace;
+        const auto kill_at = clock_.now() + grace;
+        if (!hosted.kill_at) hosted.process->terminate();
+        hosted.kill_at = std::min(hosted.kill_at.value_or(kill_at), kill_at);
     }
 
     void launch_waiting() {
@@ -307,6 +330,7 @@ private:
         LaunchRequest request{order.name, order.arguments, options_.directory / "log" / (order.name + ".log")};
         request.arguments.front() = options_.program;
         std::ranges::copy(options_.arguments, std::back_inserter(request.arguments));
+        auto tail = std::make_unique<LogTail>(request.log, log_size_max);  // from its first line on
         auto process = WEIR_TRY(launcher_.launch(request));
         processes_.erase(order.name);
         HostedStatus status;
@@ -314,15 +338,17 @@ private:
         status.generation = order.generation;
         status.pid = process->pid();
         processes_.emplace(std::piecewise_construct, std::forward_as_tuple(order.name),
-                           std::forward_as_tuple(std::move(status), std::move(process), request.log));
+                           std::forward_as_tuple(std::move(status), std::move(process), std::move(tail)));
         return {};
     }
 
     void look() {
         const auto now = clock_.now();
+        const bool logs = now - logs_read_ >= logs_every;
+        if (logs) logs_read_ = now;
         for (auto& [name, hosted] : processes_) {
-            read_log(hosted);
             if (hosted.status.end) continue;
+            if (logs) read_log(hosted);
             if (!hosted.status.announcement) {
                 hosted.status.announcement = hosted.process->announcement();
                 if (hosted.status.announcement) hosted.control = control_of(*hosted.status.announcement).value_or("");
@@ -337,7 +363,7 @@ private:
     }
 
     void read_log(Hosted& hosted) {
-        hosted.tail.read([&](std::string_view line) { log_.add(clock_.wall(), hosted.status.name, line); });
+        hosted.tail->read([&](std::string_view line) { log_.add(clock_.wall(), hosted.status.name, line); });
     }
 
     void end_orphans() {
@@ -425,6 +451,7 @@ private:
     LocalLauncher launcher_;
     LogBook log_{log_lines};
     std::optional<Commander> commander_;
+    SteadyTime logs_read_{};
     SteadyTime spoken_{};  // by it
     bool orphaned_ = false;
     std::uint64_t poll_number_ = 0;

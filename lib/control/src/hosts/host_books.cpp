@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto books_deadline = 20s;
+constexpr auto books_deadline = 10s;
 constexpr std::size_t path_max = 4096;
 constexpr std::size_t text_max = 32U << 20;
 constexpr std::size_t parameters_max = 10'000;
@@ -47,6 +47,7 @@ std::vector<std::string> names_of(json::Fields& fields, const char* name) {
 }  // namespace
 
 Result<boost::json::value> HostBooks::ask(boost::json::object request) const {
+    if (!there_()) return fail(Errc::io, fmt::format("{} is lost, and the books of the recorder there", address_));
     request["commander"] = json_of(commander_);
     request["directory"] = json::safe(directory_);
     request["catalogue"] = json::safe(catalogue_);
@@ -135,7 +136,11 @@ Result<BooksRequest> parse_books_request(std::string_view text) {
 
 Result<std::string> answer_of_books(const BooksRequest& request) {
     using enum BooksRequest::What;
-    LocalBooks books(std::filesystem::absolute(request.directory), request.catalogue);
+    std::error_code failed;
+    const auto directory = std::filesystem::absolute(request.directory, failed);
+    if (failed || request.directory.empty())
+        return fail(Errc::usage, fmt::format("\"{}\" is no directory here", request.directory));
+    LocalBooks books(directory, request.catalogue);
     json::object answer;
     switch (request.what) {
         case next_free_run: answer["run"] = number(WEIR_TRY(books.next_free_run())); break;

@@ -14,14 +14,16 @@ namespace weir::control {
 
 class HostBooks final : public RunBooks {
 public:
-    /// `address`: of the agent. `directory` and `catalogue`: as LocalBooks there takes them. The calls outlive it.
+    /// `address`: of the agent. `there`: false as long as its machine is lost, and not waited for. `directory` and
+    /// `catalogue`: as LocalBooks there takes them. The calls outlive it.
     HostBooks(service::ControlCalls& calls, std::string address, Commander commander, std::string directory,
-              std::string catalogue)
+              std::string catalogue, std::function<bool()> there)
         : calls_(calls),
           address_(std::move(address)),
           commander_(std::move(commander)),
           directory_(std::move(directory)),
-          catalogue_(std::move(catalogue)) {}
+          catalogue_(std::move(catalogue)),
+          there_(std::move(there)) {}
 
     [[nodiscard]] Result<RunNumber> next_free_run() override;
     [[nodiscard]] Result<> keep(RunNumber run, const std::map<std::string, std::string>& parameters) override;
@@ -35,6 +37,7 @@ private:
     const std::string address_;
     const Commander commander_;
     const std::string directory_, catalogue_;
+    const std::function<bool()> there_;
 };
 
 /// What was asked of the books: who asks, and the answer once it may be given. Any thread.

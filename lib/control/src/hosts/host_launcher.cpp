@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
+#include <future>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -30,10 +31,8 @@ constexpr Bytes partition_max = 1_MiB;
 constexpr std::size_t lines_waiting_max = 10'000;  // of one station
 constexpr std::uint64_t generations_of_an_epoch = 1'000'000;
 
-std::uint64_t milliseconds_since_1970(WallTime time) {
-    return static_cast<std::uint64_t>(
-        std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count());
-}
+constexpr auto step_max = 1s;  // more time between two steps is none in which machines were asked
+constexpr auto first_look = 2s;
 
 /// Where the station is reached through the agent, in place of an address that only its own machine can use.
 std::string through_agent(const std::string& announcement, const HostEntry& host, const std::string& name) {
@@ -68,7 +67,8 @@ public:
         HostEntry entry;
         std::uint64_t poll = 0;  // the last that was sent
         bool polling = false;
-        bool wanted = false;  // a report is
+        bool superseded = false;  // it obeys another run control
+        bool wanted = false;      // a report is
         SteadyTime polled{};
         std::optional<SteadyTime> answered{};
         enum class State { unknown, up, suspected, lost } state = State::unknown;
@@ -84,9 +84,11 @@ public:
           calls_(calls),
           report_(std::move(report)),
           clock_(clock),
-          commander_{milliseconds_since_1970(clock.wall()), options_.name, options_.take_over},
+          commander_{options_.epoch, options_.name, options_.take_over},
           generation_(commander_.epoch * generations_of_an_epoch),
-          begun_(clock.now()),
+          seen_(clock.now()),
+          begun_(seen_),
+          now_(seen_),
           homes_(homes_of(partition)) {
         for (const auto& entry : partition.hosts) {
             hosts_.emplace_back();
@@ -161,11 +163,15 @@ public:
 
     void step() {
         const std::scoped_lock lock(mutex_);
-        const auto now = clock_.now();
+        const auto seen = clock_.now();
+        now_ += std::min<SteadyTime::duration>(seen - seen_, step_max);  // who does not ask hears no silence
+        seen_ = seen;
+        const auto now = now_;
         for (std::size_t i = 0; i < hosts_.size(); ++i) {
             auto& host = hosts_[i];
             look_at_silence(host, now);
             const auto due = host.wanted ? options_.poll / 4 : options_.poll;
+            if (host.superseded) continue;
             if (!host.polling && (host.poll == 0 || now - host.polled >= due)) send_poll(i, now);
             if (host.state != Host::State::up && host.state != Host::State::suspected) continue;
             for (const auto& slot : host.slots)
@@ -177,7 +183,7 @@ public:
         const std::scoped_lock lock(mutex_);
         std::vector<HostView> all;
         for (const auto& host : hosts_) {
-            const auto silent = clock_.now() - host.answered.value_or(begun_);
+            const auto silent = now_ - host.answered.value_or(begun_);
             all.push_back({host.entry.name, host.entry.address, name_of(host.state), host.trouble, host.weir,
                            std::chrono::duration<double>(silent).count(),
                            static_cast<std::size_t>(std::ranges::count_if(
@@ -210,8 +216,18 @@ public:
 
     [[nodiscard]] std::shared_ptr<RunBooks> books_of(const std::string& recorder, const std::string& directory,
                                                      const std::string& catalogue) const {
-        return std::make_shared<HostBooks>(calls_, hosts_[homes_.at(recorder)].entry.address, commander_, directory,
-                                           catalogue);
+        const auto which = homes_.at(recorder);
+        return std::make_shared<HostBooks>(calls_, hosts_[which].entry.address, commander_, directory, catalogue,
+                                           [self = weak_from_this(), which] {
+                                               const auto core = self.lock();
+                                               return core && core->is_there(which);
+                                           });
+    }
+
+    /// Not known to be lost.
+    [[nodiscard]] bool is_there(std::size_t which) const {
+        const std::scoped_lock lock(mutex_);
+        return hosts_[which].state != Host::State::lost && !hosts_[which].superseded;
     }
 
     [[nodiscard]] service::ControlCalls& calls() const noexcept { return calls_; }
@@ -265,13 +281,14 @@ private:
             return finish(
                 slot,
                 {0, 0, fmt::format("could not be started on {}: {}", host_of(*slot).entry.name, answer->error())});
+        if (slot->terminated) return finish(slot, {0, 0, "was ended before it was started"});
         slot->ordered = false;  // what may run of it is not kept
         slot->generation = ++generation_;
     }
 
     void send_end(const Slot& slot, bool kill) {
         calls_.post(host_of(slot).entry.address, "/end", to_json(EndOrder{commander_, slot.generation, kill}),
-                    order_deadline, [](const auto&) {});  // an agent that did not hear it is told by the polls
+                    order_deadline, [](const auto&) {});  // one that is killed is in no poll either
     }
 
     [[nodiscard]] HostPoll poll_of(const Host& host) const {
@@ -304,7 +321,8 @@ private:
         const std::scoped_lock lock(mutex_);
         auto& host = hosts_[which];
         host.polling = false;
-        if (host.trouble != why && why.starts_with("superseded"))
+        host.superseded = why.starts_with("superseded");
+        if (host.superseded)
             report_({.severity = Severity::error,
                      .what = fmt::format("{} obeys another run control", host.entry.name),
                      .why = why,
@@ -315,7 +333,7 @@ private:
 
     void take(std::size_t which, std::uint64_t poll, HostReport report) {
         const std::scoped_lock lock(mutex_);
-        const auto now = clock_.now();
+        const auto now = now_;
         auto& host = hosts_[which];
         host.polling = false;
         host.trouble.clear();
@@ -327,8 +345,10 @@ private:
         }
         const bool new_agent = host.instance != report.instance;
         if (new_agent && !host.instance.empty()) host.log_after = 0;
-        if (new_agent && host.instance.empty() && report.log_last > 0 && host.log_after == 0)
+        if (new_agent && host.instance.empty() && report.log_last > 0 && host.log_after == 0) {
             host.log_after = report.log_last;  // what was before is of another run control
+            report.log.clear();
+        }
         host.instance = report.instance;
         if (host.state == Host::State::lost || host.state == Host::State::suspected)
             report_({.severity = Severity::information, .what = fmt::format("{} answers again", host.entry.name)});
@@ -383,11 +403,22 @@ private:
                  .advice = "stations that may move start elsewhere, the others wait for it",
                  .alarm = fmt::format("{} is lost", host.entry.name)});
         for (const auto& slot : std::vector(host.slots)) {
-            const auto* station = partition_.find(slot->name);
-            const bool waits = !slot->ordered && station != nullptr && stays_on_its_host(station->kind);
-            if (!slot->end && !waits)
-                finish(slot, {0, 0, fmt::format("is lost with {}, which does not answer", host.entry.name)});
+            if (slot->end) continue;
+            if (slot->ordered) finish(slot, {0, 0, fmt::format("is lost with {}: {}", host.entry.name, why)});
+            else move_on(slot);
         }
+    }
+
+    /// It was not started yet: on another machine, if it may move.
+    void move_on(const SlotPointer& slot) {
+        const auto* station = partition_.find(slot->name);
+        if (station == nullptr) return;
+        const auto other = choose(*station);
+        if (other == slot->host) return;
+        std::erase(hosts_[slot->host].slots, slot);
+        slot->host = other;
+        hosts_[other].slots.push_back(slot);
+        order(slot);
     }
 
     void finish(const SlotPointer& slot, ProcessEnd end) {
@@ -403,7 +434,9 @@ private:
     const Clock& clock_;
     const Commander commander_;
     std::uint64_t generation_;  // the last that was given
+    SteadyTime seen_;           // of the clock, at the last step
     const SteadyTime begun_;
+    SteadyTime now_;  // goes on only while run control itself does
     const std::map<std::string, std::size_t> homes_;
 
     mutable std::mutex mutex_;
@@ -434,6 +467,9 @@ public:
     }
     void terminate() noexcept override { core_->terminate(slot_); }
     void kill() noexcept override { core_->kill(slot_); }
+    [[nodiscard]] bool waits() const override {
+        return core_->look(slot_, [](const Core::Slot& slot, const HostEntry&) { return !slot.ordered && !slot.end; });
+    }
     [[nodiscard]] std::string host() const override {
         return core_->look(slot_, [](const Core::Slot&, const HostEntry& host) { return host.name; });
     }
@@ -486,6 +522,22 @@ private:
     const std::shared_ptr<Core> core_;
     const std::string name_;
 };
+
+std::uint64_t HostLauncher::next_epoch(const Partition& partition, std::uint64_t at_least,
+                                       service::ControlCalls& calls) {
+    std::vector<std::future<std::uint64_t>> seen;
+    for (const auto& host : partition.hosts) {
+        const auto promise = std::make_shared<std::promise<std::uint64_t>>();
+        seen.push_back(promise->get_future());
+        calls.get(host.address, "/host", first_look, [promise](const auto& answer) {
+            const auto report = answer && answer->good() ? parse_host_report(answer->body)
+                                                         : Result<HostReport>(fail(Errc::io, "no answer"));
+            promise->set_value(report && report->commander ? report->commander->epoch : 0);
+        });
+    }
+    for (auto& epoch : seen) at_least = std::max(at_least, epoch.get() + 1);
+    return at_least;
+}
 
 HostLauncher::HostLauncher(const Partition& partition, HostLauncherOptions options, service::ControlCalls& calls,
                            Reporter report, const Clock& clock)

@@ -39,8 +39,11 @@ HostedStatus read_process(const json::value& value, json::Fields& outer) {
     process.name = fields.text("name", std::nullopt, name_max);
     process.generation = fields.number("generation");
     process.pid = static_cast<std::int64_t>(fields.number("pid", 0, 1U << 31));
-    if (auto line = fields.text("announcement", "", announcement_max); !line.empty())
-        process.announcement = std::move(line);
+    {  // what a station said badly is its fault alone
+        json::Fields said(value, "the announcement");
+        auto line = said.text("announcement", "", announcement_max);
+        if (said.result() && !line.empty()) process.announcement = std::move(line);
+    }
     if (fields.object("end") != nullptr) {
         json::Fields end(value.at("end"), "the end of a process");
         process.end = ProcessEnd{static_cast<int>(end.number("code", 0, 255)),
@@ -51,7 +54,6 @@ HostedStatus read_process(const json::value& value, json::Fields& outer) {
     if (fields.object("status") != nullptr) {
         auto report = service::read_station_report(value.at("status"));
         if (report) process.report = std::move(*report);
-        else fields.fail_with(report.error().context);
     }
     pass_on(fields, outer);
     return process;
@@ -212,6 +214,8 @@ Result<HostReport> parse_host_report(std::string_view text) {
     report.host = fields.text("host");
     report.weir = fields.text("weir", "");
     report.instance = fields.text("instance");
+    WEIR_TRY(fields.result());
+    if (report.weir != WEIR_VERSION) return report;  // the rest may be written otherwise
     if (fields.object("commander") != nullptr) report.commander = read_commander(document, fields);
     report.commander_silent = fields.real("commander_silent", 0);
     if (const auto* processes = fields.array("processes", stations_max)) {

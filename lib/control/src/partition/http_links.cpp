@@ -37,7 +37,9 @@ using Report = Result<service::StationReport>;
 CallAnswer call_answer(const Result<service::ControlAnswer>& answer, const std::string& address) {
     const auto state = answer ? service::station_state(*answer, address) : std::unexpected(answer.error());
     if (state) return {};
-    const bool rejected = state.error().code == Errc::refused || state.error().code == Errc::usage;
+    // An agent answers with 502 when the station did not.
+    const bool rejected =
+        answer && answer->status < 500 && (state.error().code == Errc::refused || state.error().code == Errc::usage);
     return std::unexpected(CallFailure{rejected, state.error().message()});
 }
 

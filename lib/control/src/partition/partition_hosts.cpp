@@ -50,6 +50,10 @@ Result<HostEntry> read_host(const Partition& partition, const service::Configura
         return wrong(partition, section.line,
                      fmt::format("[{}] has no address; where does its agent listen? address = \"10.77.0.11:7400\"",
                                  section.path));
+    if (const auto colon = host.address.rfind(':'); colon == host.address.npos || colon + 1 == host.address.size())
+        return wrong(
+            partition, section.line,
+            fmt::format("[{}] address = \"{}\" has no port; write \"10.77.0.11:7400\"", section.path, host.address));
     for (const auto& kind : kinds) host.kinds.push_back(parse_station_kind(kind).value_or(StationKind::readout));
     return host;
 }

@@ -59,7 +59,8 @@ SourceLimits RunControl::State::source_limits(const RunControlOptions& options) 
 
 StationTimes RunControl::State::times_of(const StationEntry& entry, const RunControlOptions& options) {
     const bool one = entry.kind == StationKind::supervise || entry.kind == StationKind::assign;
-    return {options.poll, one ? std::max(options.silent_after, options.silent_after_single) : options.silent_after};
+    return {options.poll, one ? std::max(options.silent_after, options.silent_after_single) : options.silent_after,
+            options.hosts_deadline};
 }
 
 void RunControl::State::step() {

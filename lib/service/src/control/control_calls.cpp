@@ -80,10 +80,12 @@ private:
     void ask(const std::shared_ptr<ControlConnection>& connection, std::shared_ptr<Call> call, bool used_before) {
         auto question = http_question(call->place, call->post, call->path, call->body, true);
         const auto deadline = call->deadline;
-        connection->ask(std::move(question), deadline,
-                        [this, connection, call = std::move(call), used_before](Exchanged exchanged) mutable {
-                            take(connection, std::move(call), used_before, std::move(exchanged));
-                        });
+        // A connection is kept by what is under way on it; by its own callback it would be for ever.
+        connection->ask(
+            std::move(question), deadline,
+            [this, weak = std::weak_ptr(connection), call = std::move(call), used_before](Exchanged exchanged) mutable {
+                take(weak.lock(), std::move(call), used_before, std::move(exchanged));
+            });
     }
 
     void take(const std::shared_ptr<ControlConnection>& connection, std::shared_ptr<Call> call, bool used_before,
@@ -92,7 +94,7 @@ private:
         // not.
         const bool ended_before = exchanged.failed && exchanged.failed != beast::error::timeout && !exchanged.begun;
         if (ended_before && used_before && !call->post) return connect(std::move(call));
-        if (connection->open()) {
+        if (connection && connection->open()) {
             auto& idle = kept_[call->place.host];
             if (idle.size() < kept_max) idle.push_back({connection, SteadyClock::now()});
         }

@@ -2,6 +2,7 @@
 #include "control/control_connection.hpp"
 
 #include <fmt/format.h>
+#include <openssl/x509v3.h>
 
 #include <algorithm>
 #include <type_traits>
@@ -23,8 +24,10 @@ bool is_part(const transport::TlsPeer& peer) {
 template <class Stream>
 class Connection final : public ControlConnection, public std::enable_shared_from_this<Connection<Stream>> {
 public:
-    Connection(Stream stream, const ControlPlace& place, Bytes answer_max, bool own)
-        : stream_(std::move(stream)), endpoint_(place.endpoint), answer_max_(answer_max), own_(own) {}
+    Connection(Stream stream, const ControlPlace& place, Bytes answer_max, const ControlTls* tls)
+        : stream_(std::move(stream)), endpoint_(place.endpoint), answer_max_(answer_max) {
+        if (tls != nullptr) tls_ = *tls;
+    }
 
     void ask(HttpQuestion request, std::chrono::milliseconds deadline, Done done) override {
         request_ = std::move(request);
@@ -52,13 +55,31 @@ private:
             stream_.async_handshake(TlsStream::client,
                                     [self = this->shared_from_this()](const beast::error_code& failed) {
                                         if (failed) return self->end(failed);
-                                        if (self->own_ && !is_part(transport::peer_of(self->stream_.native_handle()))) {
-                                            self->stranger_ = true;
-                                            return self->end(asio::error::access_denied);
-                                        }
+                                        self->stranger_ = self->disbelieved();
+                                        if (!self->stranger_.empty()) return self->end(asio::error::access_denied);
                                         self->send();
                                     });
         }
+    }
+
+    /// Why who answers is not believed; empty: it is.
+    [[nodiscard]] std::string disbelieved() {
+        if constexpr (std::is_same_v<Stream, TlsStream>) {
+            const auto peer = transport::peer_of(stream_.native_handle());
+            const auto address = endpoint_.address();
+            if (tls_->own && is_part(peer) && !peer.ours && !address.is_loopback() &&
+                X509_check_ip_asc(SSL_get0_peer_certificate(stream_.native_handle()), address.to_string().c_str(), 0) !=
+                    1)
+                return fmt::format("its certificate is of another machine, and not made out for {}",
+                                   address.to_string());
+            if (tls_->own && !is_part(peer))
+                return fmt::format("its certificate is not the partition's own, and has not the organizational unit {}",
+                                   unit_of(Role::station));
+            if (!tls_->believe) return {};
+            const auto believed = tls_->believe(stream_.native_handle());
+            return believed ? std::string() : believed.error().message();
+        }
+        return {};
     }
 
     void send() {
@@ -96,10 +117,7 @@ private:
             if (failed.category() == asio::error::get_ssl_category())
                 return transport::reason_of(stream_.native_handle(), static_cast<unsigned long>(failed.value()));
         }
-        return stranger_
-                   ? fmt::format("its certificate is not the partition's own, and has not the organizational unit {}",
-                                 unit_of(Role::station))
-                   : failed.message();
+        return stranger_.empty() ? failed.message() : stranger_;
     }
 
     Stream stream_;
@@ -109,8 +127,9 @@ private:
     Done done_;
     const asio::ip::tcp::endpoint endpoint_;
     const Bytes answer_max_;
-    const bool own_;
-    bool connected_ = false, stranger_ = false;
+    std::optional<ControlTls> tls_;
+    std::string stranger_;  // why who answers is not believed
+    bool connected_ = false;
     beast::error_code ignored_;
 };
 
@@ -146,15 +165,15 @@ HttpQuestion http_question(const ControlPlace& place, bool post, const std::stri
 
 Result<std::shared_ptr<ControlConnection>> control_connection(asio::io_context& io, const ControlPlace& place,
                                                               const std::optional<ControlTls>& tls, Bytes answer_max) {
-    if (!tls) return std::make_shared<Connection<beast::tcp_stream>>(beast::tcp_stream(io), place, answer_max, false);
+    if (!tls) return std::make_shared<Connection<beast::tcp_stream>>(beast::tcp_stream(io), place, answer_max, nullptr);
     SSL_CTX_up_ref(tls->context.native());
     asio::ssl::context context(tls->context.native());  // and takes it
     TlsStream stream(io, context);
     const auto address = place.endpoint.address();
-    if (!tls->own && !address.is_loopback() &&
+    if (!tls->own && !tls->believe && !address.is_loopback() &&
         !transport::TlsContext::expect(stream.native_handle(), address.to_string()))
         return fail(Errc::io, fmt::format("cannot begin TLS with {}", place.host));
-    return std::make_shared<Connection<TlsStream>>(std::move(stream), place, answer_max, tls->own);
+    return std::make_shared<Connection<TlsStream>>(std::move(stream), place, answer_max, &*tls);
 }
 
 }  // namespace weir::service

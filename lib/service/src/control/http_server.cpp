@@ -61,8 +61,11 @@ public:
     Result<> listen() {
         const auto endpoint = WEIR_TRY(parse_endpoint(shared_.options.listen));
         if (shared_.options.access) {
-            auto tls = WEIR_TRY(transport::TlsContext::for_server(shared_.options.access->tls));
-            tls.trust_own_key();
+            const auto& files = shared_.options.access->tls;
+            const bool anyone = shared_.options.anyone;
+            auto tls =
+                WEIR_TRY(anyone ? transport::TlsContext::for_anyone(files) : transport::TlsContext::for_server(files));
+            if (!anyone) tls.trust_own_key();
             SSL_CTX_up_ref(tls.native());
             tls_.emplace(tls.native());  // and takes it
         } else if (!endpoint.address().is_loopback() && !shared_.options.plain) {

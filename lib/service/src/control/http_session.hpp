@@ -32,6 +32,7 @@ namespace http = boost::beast::http;
 using Tcp = asio::ip::tcp;
 using TlsStream = beast::ssl_stream<beast::tcp_stream>;
 
+inline constexpr std::size_t station_body_max = 64U << 10;   // of what a station may ask for itself
 inline constexpr std::size_t unknown_drain_max = 64U << 10;  // the same, of who is not known
 inline constexpr std::size_t drain_max = 64U << 20;  // bytes of a request that was refused, read and thrown away
 
@@ -112,9 +113,11 @@ private:
         if (!listed_) return;  // it has made room
         if constexpr (secure) {
             if (!ec) {
-                certificate_ = transport::peer_of(stream_.native_handle());
-                role_ = role_of(certificate_, *shared_.options.access);
-                known_ = true;
+                known_ = !shared_.options.anyone;
+                if (known_) {
+                    certificate_ = transport::peer_of(stream_.native_handle());
+                    role_ = role_of(certificate_, *shared_.options.access);
+                }
                 return read();
             }
             refuse({}, ec.category() == asio::error::get_ssl_category()
@@ -135,7 +138,9 @@ private:
         wait_for_peer();
         parser_.emplace();
         parser_->header_limit(shared_.options.header_size_max);
-        parser_->body_limit(not_allowed(true) ? 0 : shared_.options.body_size_max.count());
+        parser_->body_limit(!not_allowed(true)       ? shared_.options.body_size_max.count()
+                            : role_ == Role::station ? station_body_max
+                                                     : 0);
         tcp().expires_never();
         // A timer of our own: the stream's would close the connection, and a slow client should get the reason.
         timer_.expires_after(shared_.options.deadline);
@@ -182,12 +187,28 @@ private:
         find_answer({.path = std::string(target.substr(0, mark)),
                      .query = mark == target.npos ? std::string() : std::string(target.substr(mark + 1)),
                      .body = std::move(parser_->get().body()),
-                     .person = certificate_.ours || certificate_.names.empty() ? "" : certificate_.names.front()});
+                     .person = certificate_.ours || certificate_.names.empty() ? "" : certificate_.names.front(),
+                     .role = role_,
+                     .key = certificate_.key,
+                     .address = address()});
+    }
+
+    /// IPv4 as it is written there, also where the server listens for IPv6.
+    std::string address() const {
+        if (!peer_.is_v6() || !peer_.to_v6().is_v4_mapped()) return peer_.to_string();
+        return asio::ip::make_address_v4(asio::ip::v4_mapped, peer_.to_v6()).to_string();
+    }
+
+    bool is_for_stations(const std::string& path) const {
+        return std::ranges::any_of(shared_.routes,
+                                   [&](const HttpRoute& route) { return route.for_stations && route.path == path; });
     }
 
     void find_answer(const HttpRequest& request) {
         const auto verb = parser_->get().method();
-        if (const auto why = not_allowed(verb != http::verb::get && verb != http::verb::head)) return forbid(*why);
+        const bool own = role_ == Role::station && is_for_stations(request.path);
+        if (const auto why = not_allowed(verb != http::verb::get && verb != http::verb::head && !own))
+            return forbid(*why);
         std::string allowed, paths;
         for (const auto& route : shared_.routes) {
             if (!reaches(route.path, request.path)) {
@@ -218,7 +239,8 @@ private:
         respond(http_error(403, why));
     }
     std::optional<std::string> not_allowed(bool command) const {
-        return shared_.options.access ? forbidden(certificate_, role_, command) : std::nullopt;
+        return shared_.options.access && !shared_.options.anyone ? forbidden(certificate_, role_, command)
+                                                                 : std::nullopt;
     }
 
     /// A web page can make a browser send such requests here, but not with this content type, and not without an
@@ -252,7 +274,12 @@ private:
     void answer(HttpResponse response, std::uint64_t which) {
         if (which != served_total_) return;
         timer_.cancel();
-        respond(std::move(response));
+        if (response.after <= std::chrono::milliseconds{0}) return respond(std::move(response));
+        timer_.expires_after(std::exchange(response.after, {}));
+        timer_.async_wait(
+            [self = this->shared_from_this(), which, response = std::move(response)](const beast::error_code& stopped) {
+                if (!stopped) self->answer(response, which);
+            });
     }
 
     void respond(HttpResponse answer) {

@@ -22,7 +22,8 @@
 namespace weir::control {
 
 struct HostLauncherOptions {
-    std::string name;  // of this run control, for who reads that it commands: "ctl:/data/run7 (pid 4711)"
+    std::string name;         // of this run control, for who reads that it commands: "ctl:/data/run7 (pid 4711)"
+    std::uint64_t epoch = 1;  // above those of all run controls before, see next_epoch()
     std::filesystem::path partition_file;  // whose text goes to the agents with each launch
     bool take_over = false;                // also machines that another run control still commands
     std::chrono::milliseconds poll{200};
@@ -46,6 +47,10 @@ public:
     HostLauncher(const Partition& partition, HostLauncherOptions options, service::ControlCalls& calls, Reporter report,
                  const Clock& clock);
     ~HostLauncher() override;  // tells the agents that nothing is wanted any more, and waits until they know
+    /// An epoch for a run control that begins: `at_least`, and above what those machines know that answer within two
+    /// seconds. Waits for them.
+    [[nodiscard]] static std::uint64_t next_epoch(const Partition& partition, std::uint64_t at_least,
+                                                  service::ControlCalls& calls);
     HostLauncher(const HostLauncher&) = delete;
     HostLauncher& operator=(const HostLauncher&) = delete;
 

@@ -43,6 +43,8 @@ public:
     virtual void terminate() noexcept = 0;
     /// SIGKILL, to it and all that it started.
     virtual void kill() noexcept = 0;
+    /// For its machine, which is not there: it was not started yet.
+    [[nodiscard]] virtual bool waits() const { return false; }
     /// The machine on which it is, as the partition names it; empty: this one.
     [[nodiscard]] virtual std::string host() const { return {}; }
 };

@@ -47,6 +47,7 @@ struct RunControlOptions {
     std::chrono::milliseconds hanging_after{
         10'000};  // a selection that does not come back for so long has its station replaced
     std::chrono::milliseconds launch_deadline{15'000};
+    std::chrono::milliseconds hosts_deadline{120'000};  // before that, for the machine of a station to be there
     std::chrono::milliseconds configure_deadline{15'000};
     std::chrono::milliseconds connect_deadline{15'000};
     std::chrono::milliseconds start_deadline{30'000};  // a recorder recovers what a crash left

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -27,6 +28,9 @@ struct ControlTls {
     transport::TlsContext context;
     bool own = false;  // we are of the partition, and who answers must be: our own key, or the unit weir-station, at
                        // whatever address
+    /// Decides after the handshake of TlsContext::for_stranger() whether who answers is believed; called before
+    /// anything is sent.
+    std::function<Result<>(const ssl_st*)> believe{};
 };
 
 /// Of the ids in StationEvents that are read: a station has a limit of its own for them, and ours may not be the lower

@@ -32,6 +32,7 @@ struct HttpServerOptions {
     std::string listen = "127.0.0.1:0";     // address:port; port 0: the system chooses; "[::1]:9100" for IPv6
     std::optional<ControlAccess> access{};  // mutual TLS; none: plain, and only on addresses of this machine,
     bool plain = false;                     // unless that is wanted: any machine that reaches it may ask
+    bool anyone = false;  // with access: the server shows its certificate and asks for none; whoever reaches it may ask
     /// Called for who was not let in, or may not do what it asked. On the server's thread; must not wait.
     std::function<void(const HttpRefusal&)> refused{};
     std::uint32_t connections_max = 32;  // one more takes the place of the one that has waited longest for a request
@@ -48,12 +49,16 @@ struct HttpRequest {
     std::string query;  // what follows it
     std::string body;
     std::string person{};  // who asks, as the certificate says; empty: without TLS, or with the partition's own key
+    std::optional<Role> role{};  // of the certificate
+    std::string key{};           // of it: transport::PublicKey::bytes()
+    std::string address{};       // where it comes from, without a port
 };
 
 struct HttpResponse {
     unsigned status = 200;
     std::string body{};
     std::string content_type = "application/json";
+    std::chrono::milliseconds after{0};  // how much later it is sent, so that asking again and again takes long
 };
 
 /// {"error":"..."} on one line.
@@ -66,6 +71,7 @@ struct HttpRoute {
     enum class Method { get, post } method = Method::get;        // get answers HEAD too
     std::string path;                                            // "/status"; "/stations/*": everything below it
     std::function<void(const HttpRequest&, HttpAnswer)> handle;  // on the server's thread; must not wait
+    bool for_stations = false;  // of a post: it concerns only who asks, and the role station is enough
 };
 
 /// GET /metrics. The metrics outlive the server.

@@ -11,6 +11,7 @@
 
 #include "weir/base/clock.hpp"
 #include "weir/base/result.hpp"
+#include "weir/transport/certificate.hpp"
 #include "weir/transport/socket.hpp"
 
 struct ssl_ctx_st;  // OpenSSL's SSL_CTX
@@ -36,6 +37,11 @@ public:
     /// Errc::usage: one of the files is not named; else names the file that cannot be read or does not fit.
     [[nodiscard]] static Result<TlsContext> for_server(const TlsFiles& files);
     [[nodiscard]] static Result<TlsContext> for_client(const TlsFiles& files);
+    /// A server for those who have no certificate yet: it asks for none, and shows that of its authority too.
+    [[nodiscard]] static Result<TlsContext> for_anyone(const TlsFiles& files);
+    /// A client that has no certificate and knows no authority yet. It believes nobody: check_authority() before a byte
+    /// is sent.
+    [[nodiscard]] static Result<TlsContext> for_stranger();
 
     /// From now on the socket uses TLS: of one that was accepted, or one that begins to connect to `host`, a name or
     /// an address, for which the other side's certificate must be made out unless it is that of a part. Error: out of
@@ -73,8 +79,13 @@ struct TlsPeer {
     std::vector<std::string> names{};  // common names first, then alternative names for hosts
     std::vector<std::string> units{};  // organizational units of its subject (OU, RFC 4519)
     bool ours = false;                 // its key is ours
+    std::string key{};                 // PublicKey::bytes()
 };
 [[nodiscard]] TlsPeer peer_of(const ssl_st* ssl);
+
+/// After a handshake of for_stranger(): the certificate of the other side and its authority, when that is the one with
+/// this fingerprint, and signed it, and it has not ended. Errc::refused: why it is not believed.
+[[nodiscard]] Result<Certificate> check_authority(const ssl_st* ssl, const Digest& authority, WallTime now);
 
 /// Why a handshake failed, for the person who set up the certificates: "its certificate is not taken: certificate has
 /// expired". `error`: of OpenSSL's queue.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run/own_tls.hpp"
+#include "host/own_tls.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
