@@ -93,7 +93,7 @@ TEST(DeliveryOverTls, PartsOfOurOwnSystemAndSendersFromOutsideComeToOnePortWithC
         return files;
     };
     auto options = secured(theirs.files("recorder"));
-    options.tls_of_parts = part(ours.files("partition"));
+    options.tls_of_parts = part(ours.files("host-1", 3600, "weir-station"));
     Recorder recorder(options);
     recorder.start();
     std::uint64_t sent = 0;
@@ -104,7 +104,7 @@ TEST(DeliveryOverTls, PartsOfOurOwnSystemAndSendersFromOutsideComeToOnePortWithC
         EXPECT_TRUE(sender->send(described(++sent), as_data("event")));
         return sender->flush(60s).value_or(false);
     };
-    EXPECT_TRUE(arrives("sfi-1", part(ours.files("partition", 3600, "weir-station"))));  // with any name
+    EXPECT_TRUE(arrives("sfi-1", part(ours.files("host-2", 3600, "weir-station"))));  // with any name
     EXPECT_TRUE(arrives("sender-1", theirs.files("sender")));
     EXPECT_EQ(recorder.stats().insecure, 0U);
 

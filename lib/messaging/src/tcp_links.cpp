@@ -60,10 +60,11 @@ bool TcpLinks::carry(wire::StationId to, std::span<const ConstData> datagram) {
 void TcpLinks::flush() {
     for (auto& [id, peer] : peers_) {
         auto* connection = find(peer.connection);
-        if (connection == nullptr || connection->connecting || connection->interest.write || connection->out.empty())
+        if (connection == nullptr || connection->connecting || connection->broken || connection->interest.write ||
+            connection->out.empty() || write(peer.connection, *connection))
             continue;
-        static_cast<void>(
-            write(peer.connection, *connection));  // a connection that fails is closed when the loop reports it
+        connection->broken = true;  // step() closes it, which has the time
+        loop_.wake();
     }
 }
 
@@ -105,6 +106,7 @@ void TcpLinks::on_ready(const transport::EventLoop::Ready& ready, SteadyTime now
     if (ready.token == listener_token) return accept(now);
     auto* connection = find(ready.token);
     if (connection == nullptr) return;
+    if (connection->broken) return close(ready.token, now);
     if (connection->connecting) return connected(ready.token, *connection, now, listeners);
     // With TLS a write may wait for bytes to come, and a read for room.
     const bool secure = connection->socket.secure();
@@ -252,18 +254,22 @@ void TcpLinks::close(std::uint64_t token, SteadyTime now) {
 SteadyTime TcpLinks::step(SteadyTime now) {
     auto again = SteadyTime::max();
     if (accept_paused_ && loop_.change(listener_.fd(), {.read = true}, listener_token)) accept_paused_ = false;
-    for (auto& [id, peer] : peers_) {
-        if (!peer.we_connect || peer.connection != 0) continue;
-        if (now >= peer.next_try) connect(id, peer, now);
-        if (peer.connection == 0) again = std::min(again, peer.next_try);
-    }
     for (auto at = connections_.begin(); at != connections_.end();) {
         const auto token = at->first;
         const auto& connection = *(at++)->second;
+        if (connection.broken) {
+            close(token, now);
+            continue;
+        }
         const bool waits = connection.connecting || connection.peer == wire::StationId{0};
         if (!waits) continue;
         if (now - connection.opened >= identify_timeout) close(token, now);
         else again = std::min(again, connection.opened + identify_timeout);
+    }
+    for (auto& [id, peer] : peers_) {
+        if (!peer.we_connect || peer.connection != 0) continue;
+        if (now >= peer.next_try) connect(id, peer, now);
+        again = std::min(again, peer.connection == 0 ? peer.next_try : now + identify_timeout);
     }
     return again;
 }

@@ -78,6 +78,7 @@ private:
         wire::StationId peer{};  // 0: not identified yet
         bool connecting = false;
         bool worked = false;  // a datagram came
+        bool broken = false;  // to be closed
         SteadyTime opened{};
         transport::Interest interest{};
         std::vector<std::byte> in;
