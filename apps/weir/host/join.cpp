@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/join.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -20,7 +19,7 @@ namespace {
 using transport::Readable;
 
 constexpr const char* weir_join = "weir run join";
-constexpr Bytes file_max = 64_KiB;
+constexpr Bytes host_file_max = 64_KiB;
 constexpr std::size_t token_file_max = 4096;
 
 struct JoinOptions {
@@ -41,23 +40,17 @@ Result<> make_writable(const std::filesystem::path& directory) {
     return {};
 }
 
-Result<HostPlace> place_of(const service::HostCertificate& made) {
+Result<HostPlace> host_place_of(const service::HostCertificate& made) {
     const auto certificate = WEIR_TRY(transport::Certificate::read(made.certificate));
     return HostPlace{made.host, certificate.ends()};
 }
 
 Result<transport::Certificate> read_certificate(const std::filesystem::path& path) {
-    const auto text = WEIR_TRY(read_text(path, file_max));
+    const auto text = WEIR_TRY(read_text(path, host_file_max));
     auto certificate = transport::Certificate::read(text);
     if (!certificate)
         return fail(certificate.error().code, fmt::format("{}: {}", path.native(), certificate.error().message()));
     return certificate;
-}
-
-std::string shown(WallTime time) {
-    return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC",
-                       fmt::gmtime(static_cast<std::time_t>(
-                           std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count())));
 }
 
 int run_join(const JoinOptions& options) {
@@ -76,10 +69,10 @@ int run_join(const JoinOptions& options) {
                                 {"certificate", json_text(files.certificate.native())},
                                 {"key", json_text(files.key.native())},
                                 {"ca", json_text(files.authority.native())},
-                                {"ends", shown(joined->ends)}});
+                                {"ends", transport::utc_text(joined->ends)}});
     } else {
         print("this machine is {} in the partition; its certificate, {}, ends on {}\n", joined->host,
-              files.certificate.native(), shown(joined->ends));
+              files.certificate.native(), transport::utc_text(joined->ends));
     }
     return output_arrived_or_reported(weir_join) ? exit_good : exit_bad;
 }
@@ -96,7 +89,7 @@ Result<HostPlace> join_partition(const std::string& address, std::string_view to
     WEIR_TRY(make_writable(directory));
     const auto key = WEIR_TRY(transport::PrivateKey::make());
     const auto made = WEIR_TRY(service::join(address, parsed, key, host, clock));
-    const auto place = WEIR_TRY(place_of(made));
+    const auto place = WEIR_TRY(host_place_of(made));
     const auto text = WEIR_TRY(key.pem());
     const auto files = host_files(directory);
     WEIR_TRY(transport::write_pem(files.key, text, Readable::by_owner));
@@ -113,17 +106,17 @@ Result<bool> certificate_is_due(const std::filesystem::path& directory, const Cl
 Result<HostPlace> renew_certificate(const std::string& run_control, const std::filesystem::path& directory,
                                     const Clock& clock) {
     const auto files = host_files(directory);
-    const auto text = WEIR_TRY(read_text(files.key, file_max));
+    const auto text = WEIR_TRY(read_text(files.key, host_file_max));
     const auto key = WEIR_TRY(transport::PrivateKey::read(text));
     auto context = WEIR_TRY(transport::TlsContext::for_client(files));
-    const service::ControlClient client(run_control, file_max, service::ControlTls{std::move(context)});
+    const service::ControlClient client(run_control, host_file_max, service::ControlTls{std::move(context)});
     const auto made = WEIR_TRY(service::renew(client, key, {}, clock));
-    const auto authority = WEIR_TRY(read_text(files.authority, file_max));
+    const auto authority = WEIR_TRY(read_text(files.authority, host_file_max));
     if (made.authority != authority)
         return fail(Errc::corrupt, fmt::format("{} answered with a certificate of another authority than {}",
                                                run_control, files.authority.native()));
     WEIR_TRY(transport::write_pem(files.certificate, made.certificate, Readable::by_all));
-    return place_of(made);
+    return host_place_of(made);
 }
 
 Result<std::string> read_token(const std::filesystem::path& file) {

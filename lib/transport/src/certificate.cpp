@@ -2,6 +2,7 @@
 #include "weir/transport/certificate.hpp"
 
 #include <fcntl.h>
+#include <fmt/chrono.h>
 #include <openssl/crypto.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
@@ -58,6 +59,11 @@ std::vector<std::shared_ptr<X509>> all_of(std::string_view pem) {
 }
 
 }  // namespace
+
+std::string utc_text(WallTime time) {
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count();
+    return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(static_cast<std::time_t>(seconds)));
+}
 
 Digest sha256(std::string_view bytes) {
     Digest digest{};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/authority/authority_commands.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -22,7 +21,7 @@ using transport::Readable;
 
 constexpr const char* weir_certify = "weir run certify";
 constexpr const char* weir_token = "weir run token";
-constexpr std::uint32_t days_max = 3650;
+constexpr std::uint32_t certificate_days_max = 3650;
 
 struct AuthorityOptions {
     std::filesystem::path directory{"weir-run"}, out{"."};
@@ -31,12 +30,6 @@ struct AuthorityOptions {
     std::uint32_t days = 365;
     bool json = false;
 };
-
-std::string shown(WallTime time) {
-    return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC",
-                       fmt::gmtime(static_cast<std::time_t>(
-                           std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count())));
-}
 
 int fail_to_open(const char* command, const Error& error) {
     return error.code == Errc::refused ? fail_missing(command, error.message()) : fail_with(command, error);
@@ -61,23 +54,23 @@ Result<> check_not_listed(const PartitionSettings& settings, const std::string& 
                             name));
 }
 
-struct Written {
+struct WrittenFiles {
     std::filesystem::path certificate, key, authority;
     WallTime ends;
 };
 
-Result<Written> certify(const AuthorityOptions& options, const OwnAuthority& own) {
+Result<WrittenFiles> certify(const AuthorityOptions& options, const OwnAuthority& own) {
     WEIR_TRY(service::check_host_name(options.name));
     if (options.name == "ca")
         return fail(Errc::usage, "\"ca\" is the name of the authority's own file; choose another");
-    if (options.days == 0 || options.days > days_max)
-        return fail(Errc::usage, fmt::format("--days is 1 to {}", days_max));
+    if (options.days == 0 || options.days > certificate_days_max)
+        return fail(Errc::usage, fmt::format("--days is 1 to {}", certificate_days_max));
     const auto settings = WEIR_TRY(settings_of_directory(options.directory));
     WEIR_TRY(check_not_listed(settings, options.name));
     std::error_code failed;
     std::filesystem::create_directories(options.out, failed);
     if (failed) return fail_errno(failed.value(), fmt::format("cannot make {}", options.out.native()));
-    const Written to{
+    const WrittenFiles to{
         options.out / (options.name + ".crt"), options.out / (options.name + ".key"), options.out / "ca.crt", {}};
     for (const auto& path : {to.certificate, to.key}) {
         if (std::filesystem::exists(path, failed))
@@ -96,7 +89,7 @@ Result<Written> certify(const AuthorityOptions& options, const OwnAuthority& own
     WEIR_TRY(transport::write_pem(to.key, key_text, Readable::by_owner));
     WEIR_TRY(transport::write_pem(to.certificate, certificate, Readable::by_all));
     WEIR_TRY(transport::write_pem(to.authority, authority, Readable::by_all));
-    return Written{to.certificate, to.key, to.authority, made.ends()};
+    return WrittenFiles{to.certificate, to.key, to.authority, made.ends()};
 }
 
 int run_certify(const AuthorityOptions& options) {
@@ -108,11 +101,11 @@ int run_certify(const AuthorityOptions& options) {
         print_json(json::object{{"certificate", json_text(written->certificate.native())},
                                 {"key", json_text(written->key.native())},
                                 {"ca", json_text(written->authority.native())},
-                                {"ends", shown(written->ends)}});
+                                {"ends", transport::utc_text(written->ends)}});
     } else {
         print("{}, {} and {}: {} is {} {} until {}\n", written->certificate.native(), written->key.native(),
               written->authority.native(), options.name, options.role == service::Role::operation ? "an" : "a",
-              service::name(options.role), shown(written->ends));
+              service::name(options.role), transport::utc_text(written->ends));
     }
     return output_arrived_or_reported(weir_certify) ? exit_good : exit_bad;
 }

@@ -23,12 +23,12 @@ namespace {
 using namespace std::chrono_literals;
 using transport::Readable;
 
-constexpr auto validity = std::chrono::hours(24 * 365);  // of the partition's own certificate
-constexpr Bytes file_max = 64_KiB;
+constexpr auto own_validity = std::chrono::hours(24 * 365);  // of the partition's own certificate
+constexpr Bytes authority_file_max = 64_KiB;
 
-struct Names {
+struct AuthorityFiles {
     std::filesystem::path ca_certificate, ca_key, certificate, key;
-    explicit Names(const std::filesystem::path& folder)
+    explicit AuthorityFiles(const std::filesystem::path& folder)
         : ca_certificate(folder / "ca.crt"),
           ca_key(folder / "ca.key"),
           certificate(folder / "partition.crt"),
@@ -82,12 +82,12 @@ Result<std::string> read_key(const std::filesystem::path& path) {
                     fmt::format("{} may be read by others (mode {:04o}); chmod 600 it, and if somebody may "
                                 "have read it, remove {} for a new authority",
                                 path.native(), status.st_mode & 07777U, path.parent_path().native()));
-    return read_text(path, file_max);
+    return read_text(path, authority_file_max);
 }
 
 Result<transport::Authority> read_authority(const std::filesystem::path& folder) {
-    const Names names(folder);
-    const auto certificate = WEIR_TRY(read_text(names.ca_certificate, file_max));
+    const AuthorityFiles names(folder);
+    const auto certificate = WEIR_TRY(read_text(names.ca_certificate, authority_file_max));
     const auto key = WEIR_TRY(read_key(names.ca_key));
     auto authority = transport::Authority::read(certificate, key);
     if (!authority)
@@ -98,18 +98,18 @@ Result<transport::Authority> read_authority(const std::filesystem::path& folder)
     return authority;
 }
 
-Result<> write_own(const Names& names, const transport::Authority& authority, const transport::PrivateKey& key,
+Result<> write_own(const AuthorityFiles& names, const transport::Authority& authority, const transport::PrivateKey& key,
                    const std::string& partition, WallTime now) {
     const auto name = partition.empty() || partition.size() > 64 ? std::string("partition") : partition;
     const auto made = WEIR_TRY(
         authority.sign(key.public_key(),
                        {name, fmt::format("weir-{}", service::name(service::Role::operation)), names_of_this_machine()},
-                       now, validity));
+                       now, own_validity));
     const auto text = WEIR_TRY(made.pem());
     return transport::write_pem(names.certificate, text, Readable::by_all);
 }
 
-Result<> make(const std::filesystem::path& folder, const std::string& partition, WallTime now) {
+Result<> make_authority(const std::filesystem::path& folder, const std::string& partition, WallTime now) {
     auto fresh = folder;
     fresh += ".new";
     std::error_code failed;
@@ -120,7 +120,7 @@ Result<> make(const std::filesystem::path& folder, const std::string& partition,
     const auto key = WEIR_TRY(transport::PrivateKey::make());
     const auto ca_certificate = WEIR_TRY(authority.certificate().pem()), ca_key = WEIR_TRY(authority.key().pem());
     const auto own_key = WEIR_TRY(key.pem());
-    const Names names(fresh);
+    const AuthorityFiles names(fresh);
     WEIR_TRY(transport::write_pem(names.ca_key, ca_key, Readable::by_owner));
     WEIR_TRY(transport::write_pem(names.key, own_key, Readable::by_owner));
     WEIR_TRY(transport::write_pem(names.ca_certificate, ca_certificate, Readable::by_all));
@@ -138,7 +138,7 @@ Result<OwnAuthority> OwnAuthority::prepare(const std::filesystem::path& director
     std::error_code failed;
     const bool there = std::filesystem::exists(folder, failed);
     if (failed) return fail_errno(failed.value(), fmt::format("cannot look at {}", folder.native()));
-    if (!there) WEIR_TRY(make(folder, partition, clock.wall()));
+    if (!there) WEIR_TRY(make_authority(folder, partition, clock.wall()));
     auto authority = WEIR_TRY(read_authority(folder));
     OwnAuthority own(folder, std::move(authority));
     WEIR_TRY(own.keep_certificate(partition, clock));
@@ -160,17 +160,17 @@ Result<OwnAuthority> OwnAuthority::open(const std::filesystem::path& directory) 
 }
 
 Result<> OwnAuthority::keep_certificate(const std::string& partition, const Clock& clock) const {
-    const Names names(folder_);
+    const AuthorityFiles names(folder_);
     const auto key_text = WEIR_TRY(read_key(names.key));
     const auto key = transport::PrivateKey::read(key_text);
     if (!key) return fail(key.error().code, fmt::format("{}: {}", names.key.native(), key.error().message()));
     const auto now = clock.wall();
     const auto serves = [&] {
-        const auto text = read_text(names.certificate, file_max);
+        const auto text = read_text(names.certificate, authority_file_max);
         const auto certificate = text ? transport::Certificate::read(*text) : fail(Errc::io, "not there");
         const auto anchor = authority_.certificate().pem();
         return certificate && anchor && certificate->public_key().bytes() == key->public_key().bytes() &&
-               certificate->ends() - now > validity / 2 && transport::check_chain(*text, *anchor, now) &&
+               certificate->ends() - now > own_validity / 2 && transport::check_chain(*text, *anchor, now) &&
                std::ranges::all_of(addresses_of_this_machine(),
                                    [&](const auto& address) { return certificate->is_for_address(address); });
     };

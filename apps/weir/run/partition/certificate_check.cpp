@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/partition/certificate_check.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <ctime>
@@ -14,24 +13,24 @@
 namespace weir::app {
 namespace {
 
-constexpr Bytes file_max = 1_MiB;
+constexpr Bytes checked_file_max = 1_MiB;
 
 /// A key of [security] with its place.
-struct Named {
+struct NamedFile {
     std::string key{}, path{};
     std::size_t line = 0;
 };
 
-class Check {
+class CertificateCheck {
 public:
-    explicit Check(const std::filesystem::path& file) : file_(file) {}
+    explicit CertificateCheck(const std::filesystem::path& file) : file_(file) {}
 
-    [[nodiscard]] std::unexpected<Error> wrong(const Named& named, std::string_view what) const {
+    [[nodiscard]] std::unexpected<Error> wrong(const NamedFile& named, std::string_view what) const {
         return fail(Errc::usage,
                     fmt::format("{}:{}: {} of [security]: {}", file_.native(), named.line, named.key, what));
     }
-    [[nodiscard]] Result<std::string> read(const Named& named) const {
-        auto text = read_text(named.path, file_max);
+    [[nodiscard]] Result<std::string> read(const NamedFile& named) const {
+        auto text = read_text(named.path, checked_file_max);
         if (text) return text;
         return wrong(named, fmt::format("{}{}", text.error().message(),
                                         std::filesystem::path(named.path).is_absolute()
@@ -43,16 +42,10 @@ private:
     const std::filesystem::path& file_;
 };
 
-std::string shown(WallTime time) {
-    return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC",
-                       fmt::gmtime(static_cast<std::time_t>(
-                           std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count())));
-}
-
 }  // namespace
 
 Result<> check_certificates(std::string_view text, const std::filesystem::path& file, WallTime now) {
-    Named certificate, key, authority;
+    NamedFile certificate, key, authority;
     const auto sections = WEIR_TRY(service::list_sections(text, file.native()));
     for (const auto& section : sections) {
         if (section.path != "security") continue;
@@ -63,7 +56,7 @@ Result<> check_certificates(std::string_view text, const std::filesystem::path& 
         }
     }
     if (certificate.path.empty() || key.path.empty() || authority.path.empty()) return {};
-    const Check check(file);
+    const CertificateCheck check(file);
     const auto chain = WEIR_TRY(check.read(certificate));
     const auto key_text = WEIR_TRY(check.read(key));
     const auto anchors = WEIR_TRY(check.read(authority));
@@ -76,8 +69,8 @@ Result<> check_certificates(std::string_view text, const std::filesystem::path& 
     if (const auto other = transport::Certificate::read(anchors); !other)
         return check.wrong(authority, fmt::format("{}: {}", authority.path, other.error().message()));
     if (own->ends() <= now)
-        return check.wrong(certificate,
-                           fmt::format("{} ended on {}; give a new one", certificate.path, shown(own->ends())));
+        return check.wrong(certificate, fmt::format("{} ended on {}; give a new one", certificate.path,
+                                                    transport::utc_text(own->ends())));
     if (const auto good = transport::check_chain(chain, anchors, now); !good)
         return check.wrong(authority, fmt::format("{} is not the authority of {}, or that serves not for servers and "
                                                   "clients: {}",

@@ -42,11 +42,11 @@ constexpr std::uint32_t readers_max = 6;  // of one station at once: it has plac
 constexpr auto logs_every = 200ms;
 constexpr std::size_t log_lines = 20'000;
 constexpr std::size_t log_lines_per_answer = 2000;
-constexpr Bytes log_size_max = 16_MiB;
-constexpr const char* partition_file = "partition.toml";
+constexpr Bytes station_log_max = 16_MiB;
+constexpr const char* partition_name = "partition.toml";
 constexpr std::string_view stations_path = "/stations/";
 
-HttpResponse as_json(std::string text) { return {.status = 200, .body = std::move(text) + "\n"}; }
+HttpResponse json_answer(std::string text) { return {.status = 200, .body = std::move(text) + "\n"}; }
 
 /// "127.0.0.1:41234" of the line that a station prints when it is there.
 std::optional<std::string> control_of(const std::string& announcement) {
@@ -149,7 +149,7 @@ public:
 
     // What follows is of the thread.
 
-    void host(const HttpAnswer& answer) { answer(as_json(to_json(report_now(std::nullopt)))); }
+    void host(const HttpAnswer& answer) { answer(json_answer(to_json(report_now(std::nullopt)))); }
 
     void poll(const std::string& body, const HttpAnswer& answer) {
         auto order = parse_host_poll(body);
@@ -201,7 +201,7 @@ public:
             if (order->kill) hosted.process->kill();
             else hosted.process->terminate();
         }
-        answer(as_json("{}"));
+        answer(json_answer("{}"));
     }
 
     /// Catalogues are asked on a thread of their own: a disk may be slow.
@@ -211,7 +211,7 @@ public:
         if (const auto refused = obey(request->commander)) return answer(http_error(409, *refused));
         books_.post([request = std::move(*request), answer] {
             auto text = answer_of_books(request);
-            answer(text ? as_json(std::move(*text)) : http_error(500, text.error().message()));
+            answer(text ? json_answer(std::move(*text)) : http_error(500, text.error().message()));
         });
     }
 
@@ -317,20 +317,20 @@ private:
                 continue;
             }
             const auto launched = launch_now(at->second.order);
-            at->second.answer(launched ? as_json("{}") : http_error(500, launched.error().message()));
+            at->second.answer(launched ? json_answer("{}") : http_error(500, launched.error().message()));
             at = waiting_.erase(at);
         }
     }
 
     Result<> launch_now(const ProcessOrder& order) {
         if (order.partition != partition_) {
-            WEIR_TRY(write_text(options_.directory / partition_file, order.partition));
+            WEIR_TRY(write_text(options_.directory / partition_name, order.partition));
             partition_ = order.partition;
         }
         LaunchRequest request{order.name, order.arguments, options_.directory / "log" / (order.name + ".log")};
         request.arguments.front() = options_.program;
         std::ranges::copy(options_.arguments, std::back_inserter(request.arguments));
-        auto tail = std::make_unique<LogTail>(request.log, log_size_max);  // from its first line on
+        auto tail = std::make_unique<LogTail>(request.log, station_log_max);  // from its first line on
         auto process = WEIR_TRY(launcher_.launch(request));
         processes_.erase(order.name);
         HostedStatus status;
@@ -411,7 +411,7 @@ private:
         const bool gathered = std::ranges::none_of(processes_, [](const auto& entry) { return entry.second.asking; });
         const auto now = clock_.now();
         while (!polls_.empty() && (gathered || now >= polls_.front().until)) {
-            polls_.front().answer(as_json(to_json(report_now(polls_.front().log_after))));
+            polls_.front().answer(json_answer(to_json(report_now(polls_.front().log_after))));
             polls_.pop_front();
         }
     }

@@ -18,7 +18,7 @@ constexpr auto books_deadline = 10s;
 constexpr std::size_t path_max = 4096;
 constexpr std::size_t text_max = 32U << 20;
 constexpr std::size_t parameters_max = 10'000;
-constexpr json::Limits limits{.size = 64_MiB, .depth = 16};
+constexpr json::Limits books_limits{.size = 64_MiB, .depth = 16};
 
 /// Text with line ends, which Fields::text() does not take.
 std::string long_text(const json::value& document, const char* name, json::Fields& fields) {
@@ -57,7 +57,7 @@ Result<boost::json::value> HostBooks::ask(boost::json::object request) const {
                 [promise](Result<service::ControlAnswer> answer) { promise->set_value(std::move(answer)); });
     const auto answer = WEIR_TRY(answered.get());
     if (!answer.good()) return fail(Errc::io, fmt::format("{}: {}", address_, answer.error()));
-    return json::parse(answer.body, limits);
+    return json::parse(answer.body, books_limits);
 }
 
 Result<RunNumber> HostBooks::next_free_run() {
@@ -97,7 +97,7 @@ Result<HandOffAccount> HostBooks::files(RunNumber run, const std::string& checks
 
 Result<BooksRequest> parse_books_request(std::string_view text) {
     using enum BooksRequest::What;
-    const auto document = WEIR_TRY(json::parse(text, limits));
+    const auto document = WEIR_TRY(json::parse(text, books_limits));
     json::Fields fields(document, "the request");
     BooksRequest request;
     request.commander = read_commander(document, fields);

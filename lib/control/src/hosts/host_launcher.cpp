@@ -27,7 +27,7 @@ using namespace std::chrono_literals;
 
 constexpr auto poll_deadline = 2s;
 constexpr auto order_deadline = 5s;
-constexpr Bytes partition_max = 1_MiB;
+constexpr Bytes partition_file_max = 1_MiB;
 constexpr std::size_t lines_waiting_max = 10'000;  // of one station
 constexpr std::uint64_t generations_of_an_epoch = 1'000'000;
 
@@ -263,7 +263,7 @@ private:
     void order(const SlotPointer& slot) {
         const auto& host = hosts_[slot->host];
         if (host.state != Host::State::up && host.state != Host::State::suspected) return;
-        auto text = read_text(options_.partition_file, partition_max);
+        auto text = read_text(options_.partition_file, partition_file_max);
         if (!text) return finish(slot, {0, 0, text.error().message()});
         slot->ordered = true;
         const ProcessOrder asked{commander_, slot->name, slot->generation, slot->request.arguments, std::move(*text)};

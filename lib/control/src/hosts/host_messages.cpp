@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t name_max = 64;
 constexpr std::size_t arguments_max = 1000;
 constexpr std::size_t argument_max = 4096;
-constexpr std::size_t partition_max = 1U << 20;
+constexpr std::size_t partition_text_max = 1U << 20;
 constexpr std::size_t line_max = 4096;
 constexpr std::size_t lines_max = 10'000;
 constexpr std::size_t announcement_max = 8192;
@@ -166,7 +166,7 @@ Result<ProcessOrder> parse_process_order(std::string_view text) {
     }
     if (document.is_object()) {  // with its line ends, which Fields::text() does not take
         const auto* partition = document.get_object().if_contains("partition");
-        if (partition == nullptr || !partition->is_string() || partition->get_string().size() > partition_max)
+        if (partition == nullptr || !partition->is_string() || partition->get_string().size() > partition_text_max)
             fields.fail_with("\"partition\" of the request is not a text of 1 MiB or less");
         else order.partition = std::string(partition->get_string());
     }

@@ -12,7 +12,7 @@
 namespace weir::control {
 namespace {
 
-constexpr std::string_view hosts = "hosts";
+constexpr std::string_view hosts_section = "hosts";
 
 std::unexpected<Error> wrong(const Partition& partition, std::size_t line, std::string_view what) {
     return fail(Errc::usage, fmt::format("{}:{}: {}", partition.file.native(), line, what));
@@ -28,7 +28,7 @@ Result<HostEntry> read_host(const Partition& partition, const service::Configura
                             std::string_view text) {
     HostEntry host;
     host.line = section.line;
-    if (section.path.size() > hosts.size()) host.name = section.path.substr(hosts.size() + 1);
+    if (section.path.size() > hosts_section.size()) host.name = section.path.substr(hosts_section.size() + 1);
     if (!is_station_name(host.name))
         return wrong(partition, section.line,
                      fmt::format("[{}]: a machine's section is [hosts.NAME], with letters, digits, - and _, 64 at most",
@@ -63,8 +63,8 @@ Result<HostEntry> read_host(const Partition& partition, const service::Configura
 Result<> find_hosts(Partition& partition, const std::vector<FileSection>& sections, std::string_view text) {
     std::vector<std::string> names;
     for (const auto& [section, station] : sections) {
-        if (section.path.substr(0, section.path.find('.')) != hosts) continue;
-        if (section.path == hosts && !section.has_values) continue;  // it has machines below it
+        if (section.path.substr(0, section.path.find('.')) != hosts_section) continue;
+        if (section.path == hosts_section && !section.has_values) continue;  // it has machines below it
         auto host = WEIR_TRY(read_host(partition, section, text));
         for (const auto& other : partition.hosts) {
             if (other.address == host.address)

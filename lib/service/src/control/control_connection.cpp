@@ -13,7 +13,7 @@
 namespace weir::service {
 namespace {
 
-using TlsStream = beast::ssl_stream<beast::tcp_stream>;
+using ClientTlsStream = beast::ssl_stream<beast::tcp_stream>;
 
 /// Of the partition: it has our own key, or is of another machine of ours.
 bool is_part(const transport::TlsPeer& peer) {
@@ -49,10 +49,10 @@ private:
     [[nodiscard]] beast::tcp_stream& tcp() noexcept { return beast::get_lowest_layer(stream_); }
 
     void greet() {
-        if constexpr (!std::is_same_v<Stream, TlsStream>) {
+        if constexpr (!std::is_same_v<Stream, ClientTlsStream>) {
             send();
         } else {
-            stream_.async_handshake(TlsStream::client,
+            stream_.async_handshake(ClientTlsStream::client,
                                     [self = this->shared_from_this()](const beast::error_code& failed) {
                                         if (failed) return self->end(failed);
                                         self->stranger_ = self->disbelieved();
@@ -64,7 +64,7 @@ private:
 
     /// Why who answers is not believed; empty: it is.
     [[nodiscard]] std::string disbelieved() {
-        if constexpr (std::is_same_v<Stream, TlsStream>) {
+        if constexpr (std::is_same_v<Stream, ClientTlsStream>) {
             const auto peer = transport::peer_of(stream_.native_handle());
             const auto address = endpoint_.address();
             if (tls_->own && is_part(peer) && !peer.ours && !address.is_loopback() &&
@@ -113,7 +113,7 @@ private:
     }
 
     [[nodiscard]] std::string reason(const beast::error_code& failed) {
-        if constexpr (std::is_same_v<Stream, TlsStream>) {
+        if constexpr (std::is_same_v<Stream, ClientTlsStream>) {
             if (failed.category() == asio::error::get_ssl_category())
                 return transport::reason_of(stream_.native_handle(), static_cast<unsigned long>(failed.value()));
         }
@@ -168,12 +168,12 @@ Result<std::shared_ptr<ControlConnection>> control_connection(asio::io_context& 
     if (!tls) return std::make_shared<Connection<beast::tcp_stream>>(beast::tcp_stream(io), place, answer_max, nullptr);
     SSL_CTX_up_ref(tls->context.native());
     asio::ssl::context context(tls->context.native());  // and takes it
-    TlsStream stream(io, context);
+    ClientTlsStream stream(io, context);
     const auto address = place.endpoint.address();
     if (!tls->own && !tls->believe && !address.is_loopback() &&
         !transport::TlsContext::expect(stream.native_handle(), address.to_string()))
         return fail(Errc::io, fmt::format("cannot begin TLS with {}", place.host));
-    return std::make_shared<Connection<TlsStream>>(std::move(stream), place, answer_max, &*tls);
+    return std::make_shared<Connection<ClientTlsStream>>(std::move(stream), place, answer_max, &*tls);
 }
 
 }  // namespace weir::service

@@ -32,9 +32,9 @@ namespace http = boost::beast::http;
 using Tcp = asio::ip::tcp;
 using TlsStream = beast::ssl_stream<beast::tcp_stream>;
 
-inline constexpr std::size_t station_body_max = 64U << 10;   // of what a station may ask for itself
 inline constexpr std::size_t unknown_drain_max = 64U << 10;  // the same, of who is not known
-inline constexpr std::size_t drain_max = 64U << 20;  // bytes of a request that was refused, read and thrown away
+inline constexpr std::size_t drain_max = 64U << 20;         // bytes of a request that was refused, read and thrown away
+inline constexpr std::size_t station_body_max = 64U << 10;  // of what a station may ask for itself
 
 /// What an answer from another thread goes through: the server may be gone by then.
 struct Gate {

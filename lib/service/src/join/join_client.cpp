@@ -13,8 +13,8 @@
 namespace weir::service {
 namespace {
 
-constexpr Bytes answer_max = 64_KiB;
-constexpr const char* any_name = "a host";  // in a request: the token says which
+constexpr Bytes join_answer_max = 64_KiB;
+constexpr const char* unnamed_host = "a host";  // in a request: the token says which
 
 Result<HostCertificate> answered(const std::string& address, const ControlAnswer& answer,
                                  const transport::PublicKey& key, const Clock& clock) {
@@ -25,7 +25,7 @@ Result<HostCertificate> answered(const std::string& address, const ControlAnswer
 }  // namespace
 
 Result<HostCertificate> parse_host_certificate(std::string_view text, const transport::PublicKey& key, WallTime now) {
-    const auto document = WEIR_TRY(json::parse(text, {.size = answer_max, .depth = 4}));
+    const auto document = WEIR_TRY(json::parse(text, {.size = join_answer_max, .depth = 4}));
     json::Fields fields(document, "the answer");
     HostCertificate made;
     made.host = fields.text("host");
@@ -46,7 +46,7 @@ Result<HostCertificate> parse_host_certificate(std::string_view text, const tran
 
 Result<HostCertificate> join(const std::string& address, const JoinToken& token, const transport::PrivateKey& key,
                              const std::string& host, const Clock& clock, std::chrono::milliseconds deadline) {
-    const auto request = WEIR_TRY(key.request(host.empty() ? any_name : host));
+    const auto request = WEIR_TRY(key.request(host.empty() ? unnamed_host : host));
     const auto believe = [&](const ssl_st* ssl) -> Result<> {
         const auto checked = transport::check_authority(ssl, token.authority, clock.wall());
         if (!checked)
@@ -60,7 +60,7 @@ Result<HostCertificate> join(const std::string& address, const JoinToken& token,
         return {};
     };
     auto context = WEIR_TRY(transport::TlsContext::for_stranger());
-    const ControlClient client(address, answer_max, ControlTls{std::move(context), false, believe});
+    const ControlClient client(address, join_answer_max, ControlTls{std::move(context), false, believe});
     const auto answer = WEIR_TRY(client.post("/join", to_json({token, request, host}), deadline));
     auto made = WEIR_TRY(answered(address, answer, key.public_key(), clock));
     const auto authority = WEIR_TRY(transport::Certificate::read(made.authority));
@@ -71,7 +71,7 @@ Result<HostCertificate> join(const std::string& address, const JoinToken& token,
 
 Result<HostCertificate> renew(const ControlClient& client, const transport::PrivateKey& key, const std::string& host,
                               const Clock& clock, std::chrono::milliseconds deadline) {
-    const auto request = WEIR_TRY(key.request(host.empty() ? any_name : host));
+    const auto request = WEIR_TRY(key.request(host.empty() ? unnamed_host : host));
     const auto body = boost::json::serialize(boost::json::object{{"request", json::safe(request)}});
     const auto answer = WEIR_TRY(client.post("/renew", body, deadline));
     return answered(client.address(), answer, key.public_key(), clock);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/service/join_service.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,15 +13,9 @@
 namespace weir::service {
 namespace {
 
-constexpr std::size_t addresses_max = 1024;
+constexpr std::size_t watched_addresses_max = 1024;
 
-std::string shown(WallTime time) {
-    return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC",
-                       fmt::gmtime(static_cast<std::time_t>(
-                           std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count())));
-}
-
-HttpResponse certificates(const JoinParts& parts, const std::string& host, const transport::Certificate& made) {
+HttpResponse signed_answer(const JoinParts& parts, const std::string& host, const transport::Certificate& made) {
     const auto certificate = made.pem(), authority = parts.authority.certificate().pem();
     if (!certificate || !authority) return http_error(500, "the certificate was not written");
     return {.status = 200,
@@ -31,12 +24,12 @@ HttpResponse certificates(const JoinParts& parts, const std::string& host, const
                     "\n"};
 }
 
-HttpResponse later(HttpResponse response, std::chrono::milliseconds delay) {
+HttpResponse delayed(HttpResponse response, std::chrono::milliseconds delay) {
     response.after = delay;
     return response;
 }
 
-void warn(const JoinParts& parts, const std::string& address, const std::string& why) {
+void warn_of_join(const JoinParts& parts, const std::string& address, const std::string& why) {
     parts.report({.severity = Severity::warning,
                   .what = fmt::format("{} was refused at the port for joins", address),
                   .where = "run",
@@ -45,17 +38,17 @@ void warn(const JoinParts& parts, const std::string& address, const std::string&
                   .key = "refused at the port for joins: " + address});
 }
 
-HttpResponse join(const JoinParts& parts, WrongTokens& wrong, const HttpRequest& request) {
+HttpResponse answer_join(const JoinParts& parts, WrongTokens& wrong, const HttpRequest& request) {
     if (wrong.too_many(request.address)) {
         const auto why = fmt::format("more than {} wrong join tokens came from this address; try again in {}",
                                      wrong_tokens_max, to_string(wrong_tokens_window));
-        warn(parts, request.address, why);
-        return later(http_error(429, why), parts.wrong_token_delay);
+        warn_of_join(parts, request.address, why);
+        return delayed(http_error(429, why), parts.wrong_token_delay);
     }
     const auto refused = [&](unsigned status, const Error& error) {
         wrong.add(request.address);
-        warn(parts, request.address, error.message());
-        return later(http_error(status, error.message()), parts.wrong_token_delay);
+        warn_of_join(parts, request.address, error.message());
+        return delayed(http_error(status, error.message()), parts.wrong_token_delay);
     };
     const auto asked = parse_join_request(request.body);
     if (!asked) return refused(400, asked.error());
@@ -72,12 +65,12 @@ HttpResponse join(const JoinParts& parts, WrongTokens& wrong, const HttpRequest&
     }
     const auto made = sign_host(parts, *key, *host, request.address);
     if (!made) return refused(403, made.error());
-    parts.report.information(
-        fmt::format("host {} joined from {}; its certificate ends on {}", *host, request.address, shown(made->ends())));
-    return certificates(parts, *host, *made);
+    parts.report.information(fmt::format("host {} joined from {}; its certificate ends on {}", *host, request.address,
+                                         transport::utc_text(made->ends())));
+    return signed_answer(parts, *host, *made);
 }
 
-HttpResponse renew(const JoinParts& parts, const HttpRequest& request) {
+HttpResponse answer_renew(const JoinParts& parts, const HttpRequest& request) {
     if (request.role != Role::station || request.person.empty())
         return http_error(403, "only the certificate of a station (weir-station) is renewed here");
     const auto document = json::parse(request.body, {.size = 64_KiB, .depth = 4});
@@ -94,7 +87,7 @@ HttpResponse renew(const JoinParts& parts, const HttpRequest& request) {
                           "needs a join token");
     const auto made = sign_host(parts, *key, request.person, request.address);
     if (!made) return http_error(403, made.error().message());
-    return certificates(parts, request.person, *made);
+    return signed_answer(parts, request.person, *made);
 }
 
 }  // namespace
@@ -102,7 +95,7 @@ HttpResponse renew(const JoinParts& parts, const HttpRequest& request) {
 void WrongTokens::add(const std::string& address) {
     const std::scoped_lock lock(mutex_);
     const auto now = clock_.now();
-    if (addresses_.size() >= addresses_max && !addresses_.contains(address))
+    if (addresses_.size() >= watched_addresses_max && !addresses_.contains(address))
         addresses_.erase(
             std::ranges::min_element(addresses_, {}, [](const auto& entry) { return entry.second.began; }));
     auto& window = addresses_[address];
@@ -136,7 +129,7 @@ std::vector<HttpRoute> join_routes(const JoinParts& parts) {
     return {{.method = HttpRoute::Method::post,
              .path = "/join",
              .handle = [parts, wrong](const HttpRequest& request, const HttpAnswer& answer) {
-                 answer(join(parts, *wrong, request));
+                 answer(answer_join(parts, *wrong, request));
              }}};
 }
 
@@ -156,7 +149,8 @@ HttpServerOptions join_options(const std::string& listen, const ControlAccess& a
 HttpRoute renew_route(const JoinParts& parts) {
     return {.method = HttpRoute::Method::post,
             .path = "/renew",
-            .handle = [parts](const HttpRequest& request, const HttpAnswer& answer) { answer(renew(parts, request)); },
+            .handle = [parts](const HttpRequest& request,
+                              const HttpAnswer& answer) { answer(answer_renew(parts, request)); },
             .for_stations = true};
 }
 

@@ -2,7 +2,6 @@
 #include "weir/service/join_tokens.hpp"
 
 #include <fcntl.h>
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/file.h>
 
@@ -25,9 +24,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t tokens_max = 4096;
-constexpr auto kept = 24h;  // behind its end, so that who comes too late sees why
+constexpr auto token_kept = 24h;  // behind its end, so that who comes too late sees why
 
-struct Entry {
+struct GivenToken {
     std::string hash;  // SHA-256 of the secret, in hexadecimal digits
     std::string host;
     std::int64_t ends = 0;  // seconds since 1970, as `used`
@@ -35,16 +34,14 @@ struct Entry {
     std::string by{};       // the address from which it was used
 };
 
-std::int64_t seconds_of(WallTime time) {
+std::int64_t unix_seconds(WallTime time) {
     return std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count();
 }
-std::string shown(std::int64_t seconds) {
-    return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(static_cast<std::time_t>(seconds)));
-}
-std::string hash_of(const JoinToken& token) { return hex_of(transport::sha256(token.secret)); }
+std::string shown_seconds(std::int64_t seconds) { return transport::utc_text(WallTime(std::chrono::seconds(seconds))); }
+std::string hash_of_token(const JoinToken& token) { return hex_of(transport::sha256(token.secret)); }
 
 /// Held until its descriptor is closed.
-Result<Descriptor> lock(std::filesystem::path file) {
+Result<Descriptor> lock_tokens(std::filesystem::path file) {
     file += ".lock";
     Descriptor descriptor(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!descriptor) return fail_errno(errno, fmt::format("cannot open {}", file.native()));
@@ -54,8 +51,8 @@ Result<Descriptor> lock(std::filesystem::path file) {
     return descriptor;
 }
 
-Result<std::vector<Entry>> read(const std::filesystem::path& file) {
-    std::vector<Entry> entries;
+Result<std::vector<GivenToken>> read_tokens(const std::filesystem::path& file) {
+    std::vector<GivenToken> entries;
     std::error_code unknown;
     if (!std::filesystem::exists(file, unknown) && !unknown) return entries;
     const auto text = WEIR_TRY(read_text(file, 4_MiB));
@@ -72,8 +69,8 @@ Result<std::vector<Entry>> read(const std::filesystem::path& file) {
     if (version != 1 || tokens == nullptr) return damaged({Errc::unsupported, 0, "another version"});
     for (const auto& token : *tokens) {
         json::Fields of_token(token, "a token");
-        Entry entry{of_token.text("sha256"), of_token.text("host"), 0, 0, {}};
-        constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
+        GivenToken entry{of_token.text("sha256"), of_token.text("host"), 0, 0, {}};
+        constexpr std::uint64_t most = 9'000'000'000;  // in the year 2255: within the range of WallTime
         entry.ends = static_cast<std::int64_t>(of_token.number("ends", std::nullopt, most));
         entry.used = static_cast<std::int64_t>(of_token.number("used", 0, most));
         entry.by = of_token.text("by", "");
@@ -83,7 +80,7 @@ Result<std::vector<Entry>> read(const std::filesystem::path& file) {
     return entries;
 }
 
-Result<> write(const std::filesystem::path& file, const std::vector<Entry>& entries) {
+Result<> write_tokens(const std::filesystem::path& file, const std::vector<GivenToken>& entries) {
     boost::json::array tokens;
     for (const auto& entry : entries) {
         boost::json::object token{{"sha256", entry.hash}, {"host", json::safe(entry.host)}, {"ends", entry.ends}};
@@ -101,22 +98,22 @@ Result<> write(const std::filesystem::path& file, const std::vector<Entry>& entr
 
 Result<> JoinTokens::add(const JoinToken& token, const std::string& host) const {
     WEIR_TRY(check_host_name(host));
-    const auto locked = WEIR_TRY(lock(file_));
-    auto entries = WEIR_TRY(read(file_));
+    const auto locked = WEIR_TRY(lock_tokens(file_));
+    auto entries = WEIR_TRY(read_tokens(file_));
     const auto now = clock_.wall();
-    std::erase_if(entries, [&](const Entry& entry) { return entry.ends < seconds_of(now - kept); });
+    std::erase_if(entries, [&](const GivenToken& entry) { return entry.ends < unix_seconds(now - token_kept); });
     if (entries.size() >= tokens_max)
         return fail(Errc::limit,
                     fmt::format("{} join tokens were given out within a day, and no more are", tokens_max));
-    entries.push_back({hash_of(token), host, seconds_of(now + join_token_validity), 0, {}});
-    return write(file_, entries);
+    entries.push_back({hash_of_token(token), host, unix_seconds(now + join_token_validity), 0, {}});
+    return write_tokens(file_, entries);
 }
 
 Result<std::string> JoinTokens::use(const JoinToken& token, const std::string& host, const std::string& address) const {
-    const auto locked = WEIR_TRY(lock(file_));
-    auto entries = WEIR_TRY(read(file_));
-    const auto hash = hash_of(token);
-    Entry* found = nullptr;
+    const auto locked = WEIR_TRY(lock_tokens(file_));
+    auto entries = WEIR_TRY(read_tokens(file_));
+    const auto hash = hash_of_token(token);
+    GivenToken* found = nullptr;
     for (auto& entry : entries) {  // all of them, and each for as long
         if (transport::same_secret(entry.hash, hash)) found = &entry;
     }
@@ -125,13 +122,13 @@ Result<std::string> JoinTokens::use(const JoinToken& token, const std::string& h
     if (found->used > 0)
         return fail(Errc::refused, fmt::format("this join token was used already, from {} on {}; if that was not you, "
                                                "somebody else has its certificate. Take a new one (weir run token)",
-                                               found->by, shown(found->used)));
-    const auto now = seconds_of(clock_.wall());
+                                               found->by, shown_seconds(found->used)));
+    const auto now = unix_seconds(clock_.wall());
     if (now >= found->ends)
         return fail(Errc::refused,
                     fmt::format("this join token ended on {}; take a new one (weir run token), and use it "
                                 "within {}",
-                                shown(found->ends), to_string(join_token_validity)));
+                                shown_seconds(found->ends), to_string(join_token_validity)));
     if (!host.empty() && host != found->host)
         return fail(Errc::refused,
                     fmt::format("this join token is for the host {}, and {} asks with it; take one for {}", found->host,
@@ -139,7 +136,7 @@ Result<std::string> JoinTokens::use(const JoinToken& token, const std::string& h
     found->used = std::max<std::int64_t>(now, 1);
     found->by = address;
     auto name = found->host;
-    WEIR_TRY(write(file_, entries));
+    WEIR_TRY(write_tokens(file_, entries));
     return name;
 }
 

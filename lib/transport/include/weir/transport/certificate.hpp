@@ -22,6 +22,9 @@ namespace weir::transport {
 
 inline constexpr std::size_t pem_size_max = 16 * 1024;  // of one key or request
 
+/// "2026-11-27 02:14:07 UTC", as people read when a certificate ends.
+[[nodiscard]] std::string utc_text(WallTime time);
+
 /// SHA-256.
 using Digest = std::array<std::byte, 32>;
 [[nodiscard]] Digest sha256(std::string_view bytes);
