@@ -16,14 +16,14 @@ using namespace std::chrono_literals;
 
 constexpr auto books_deadline = 10s;
 constexpr std::size_t path_max = 4096;
-constexpr std::size_t text_max = 32U << 20;
-constexpr std::size_t parameters_max = 10'000;
+constexpr std::size_t book_text_max = 32U << 20;
+constexpr std::size_t book_parameters_max = 10'000;
 constexpr json::Limits books_limits{.size = 64_MiB, .depth = 16};
 
 /// Text with line ends, which Fields::text() does not take.
 std::string long_text(const json::value& document, const char* name, json::Fields& fields) {
     const auto* value = document.is_object() ? document.get_object().if_contains(name) : nullptr;
-    if (value != nullptr && value->is_string() && value->get_string().size() <= text_max)
+    if (value != nullptr && value->is_string() && value->get_string().size() <= book_text_max)
         return std::string(value->get_string());
     fields.fail_with(fmt::format("\"{}\" of the request is no text of 32 MiB or less", name));
     return {};
@@ -112,7 +112,8 @@ Result<BooksRequest> parse_books_request(std::string_view text) {
     } else if (what == "parameters") {
         request.what = parameters;
         request.run = run();
-        if (const auto* object = fields.object("parameters"); object != nullptr && object->size() <= parameters_max) {
+        if (const auto* object = fields.object("parameters");
+            object != nullptr && object->size() <= book_parameters_max) {
             for (const auto& [name, value] : *object) {
                 if (value.is_string()) request.parameters[std::string(name)] = std::string(value.get_string());
                 else fields.fail_with("a parameter of the request is no text");

@@ -31,7 +31,7 @@ constexpr Bytes partition_file_max = 1_MiB;
 constexpr std::size_t lines_waiting_max = 10'000;  // of one station
 constexpr std::uint64_t generations_of_an_epoch = 1'000'000;
 
-constexpr auto step_max = 1s;  // more time between two steps is none in which machines were asked
+constexpr auto gap_max = 1s;  // more time between two steps is none in which machines were asked
 constexpr auto first_look = 2s;
 
 /// Where the station is reached through the agent, in place of an address that only its own machine can use.
@@ -164,7 +164,7 @@ public:
     void step() {
         const std::scoped_lock lock(mutex_);
         const auto seen = clock_.now();
-        now_ += std::min<SteadyTime::duration>(seen - seen_, step_max);  // who does not ask hears no silence
+        now_ += std::min<SteadyTime::duration>(seen - seen_, gap_max);  // who does not ask hears no silence
         seen_ = seen;
         const auto now = now_;
         for (std::size_t i = 0; i < hosts_.size(); ++i) {

@@ -14,11 +14,11 @@ namespace {
 
 constexpr std::size_t name_max = 64;
 constexpr std::size_t arguments_max = 1000;
-constexpr std::size_t argument_max = 4096;
+constexpr std::size_t argument_size_max = 4096;
 constexpr std::size_t partition_text_max = 1U << 20;
-constexpr std::size_t line_max = 4096;
+constexpr std::size_t log_text_max = 4096;
 constexpr std::size_t lines_max = 10'000;
-constexpr std::size_t announcement_max = 8192;
+constexpr std::size_t announced_max = 8192;
 constexpr json::Limits order_limits{.size = 8_MiB, .depth = 8};
 constexpr json::Limits report_limits{.size = 256_MiB, .depth = 24};
 
@@ -41,13 +41,13 @@ HostedStatus read_process(const json::value& value, json::Fields& outer) {
     process.pid = static_cast<std::int64_t>(fields.number("pid", 0, 1U << 31));
     {  // what a station said badly is its fault alone
         json::Fields said(value, "the announcement");
-        auto line = said.text("announcement", "", announcement_max);
+        auto line = said.text("announcement", "", announced_max);
         if (said.result() && !line.empty()) process.announcement = std::move(line);
     }
     if (fields.object("end") != nullptr) {
         json::Fields end(value.at("end"), "the end of a process");
         process.end = ProcessEnd{static_cast<int>(end.number("code", 0, 255)),
-                                 static_cast<int>(end.number("signal", 0, 127)), end.text("why", "", line_max)};
+                                 static_cast<int>(end.number("signal", 0, 127)), end.text("why", "", log_text_max)};
         pass_on(end, fields);
     }
     if (fields.has("asked_in")) process.asked_in = fields.number("asked_in");
@@ -64,7 +64,7 @@ LogLine read_line(const json::value& value, json::Fields& outer) {
     LogLine line{fields.number("number"),
                  {},
                  fields.text("station", std::nullopt, name_max),
-                 fields.text("text", std::nullopt, line_max)};
+                 fields.text("text", std::nullopt, log_text_max)};
     pass_on(fields, outer);
     return line;
 }
@@ -156,7 +156,7 @@ Result<ProcessOrder> parse_process_order(std::string_view text) {
     if (!is_station_name(order.name)) fields.fail_with("\"name\" of the request is not the name of a station");
     if (const auto* arguments = fields.array("arguments", arguments_max)) {
         for (const auto& argument : *arguments) {
-            if (!argument.is_string() || argument.get_string().size() > argument_max ||
+            if (!argument.is_string() || argument.get_string().size() > argument_size_max ||
                 argument.get_string().find('\0') != json::string::npos) {
                 fields.fail_with("an argument of the request is no text of 4096 bytes or less");
                 break;
