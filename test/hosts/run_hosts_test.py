@@ -3,6 +3,7 @@
 power and cables, and a machine that comes back."""
 import json
 import signal
+import ssl
 import sys
 import time
 
@@ -10,6 +11,8 @@ import hosts as beds
 import weir_program
 from recorder_certificates import Authority
 from recorder_files import RawFile, listed
+from run_secured_data_test import old_tls
+from run_security_test import context_of, listening
 from weir_process import wait_until
 from weir_program import ProgramTest
 
@@ -56,7 +59,7 @@ class Machines:
         self.folder = test.folder
         self.bed = beds.Hosts(test.folder / "bed", list(names))
         self.authority = Authority(self.bed.shared, "ours")
-        self.files = {name: self.authority.files(name, unit="weir-station") for name in names}
+        self.files = {name: self.authority.files(name, unit="weir-station", at=[self.bed[name].address]) for name in names}
         self.files["ctl"] = self.authority.files("partition", unit="weir-operator")
         self.agents, self.run = {}, None
         lines = "".join(f'[hosts.{name}]\naddress = "{self.bed[name].address}:{PORT}"\n' for name in names)
@@ -117,6 +120,32 @@ class Machines:
     def errors(self):
         return (self.folder / "run.err").read_text()
 
+    def open_ports(self):
+        """"address:port" of each TCP port that any process of any machine, `ctl` too, has open for other machines."""
+        ports = set()
+        for host in self.bed.all():
+            for pid in host.processes():
+                for address, port in listening(pid):
+                    if not address.endswith("7F"):  # 127.*, as the kernel writes it
+                        ports.add(f"{host.address}:{port}")
+        return ports
+
+    def enters(self, address, context):
+        """It gets in there with these certificates, from `ctl`."""
+        try:
+            with self.bed.control.connect(address) as plain, context.wrap_socket(plain):
+                return True
+        except (ssl.SSLError, ConnectionError):
+            return False
+
+    def answer_in_plain(self, address):
+        with self.bed.control.connect(address) as plain:
+            plain.sendall(b"GET /status HTTP/1.1\r\nHost: x\r\n\r\n" + bytes(200))
+            try:
+                return plain.recv(4096)
+            except ConnectionError:
+                return b""
+
     def recorded_ids(self, name="h1", recorder="rec-1"):
         """The global id of each event in the recorder's files, each file verified."""
         directory = self.bed[name].directory / "weir" / recorder
@@ -129,16 +158,46 @@ class Machines:
 
 
 class RunHostsTest(ProgramTest):
-    def test_stations_of_three_machines_take_data_and_nothing_answers_without_a_certificate(self):
+    def test_stations_of_three_machines_take_data(self):
         with Machines(self) as machines:
             machines.start_run()
             machines.until_built(2000)
             by_host = {s["name"]: s["host"] for s in machines.status()["stations"]}
             self.assertEqual(by_host, {"ros-1": "h1", "l2sv": "h1", "dfm": "h1", "sfi-1": "h2", "sfi-2": "h3", "rec-1": "h1"})
+            shown = self.assertEnds(machines.command("hosts"), 0).out
+            self.assertEqual([line.split()[:3] for line in shown.splitlines()[2:]], [["h1", "up", "4"], ["h2", "up", "1"], ["h3", "up", "1"]], shown)
+            self.assertIn("rec-1", self.assertEnds(machines.command("log"), 0).out)
             code, result = machines.stop()
             self.assertEqual((code, result["problems"]), (0, []), machines.errors())
             ids = machines.recorded_ids()
             self.assertEqual((len(ids), len(set(ids))), (result["events"]["recorded"],) * 2)
+
+    def test_no_port_that_other_machines_reach_answers_without_a_certificate_of_the_authority(self):
+        with Machines(self) as machines:
+            machines.start_run()
+            machines.until_built(200)
+            ports = machines.open_ports()
+            for name in machines.names:
+                self.assertIn(f"{machines.bed[name].address}:{PORT}", ports)
+            self.assertGreaterEqual(len(ports), 4, "three agents, and the recorder")
+            theirs = Authority(machines.bed.shared, "theirs")
+            nobody = context_of(machines.authority.certificate)
+            foreign = context_of(machines.authority.certificate, theirs.files("eve", unit="weir-station"))
+            expired = context_of(machines.authority.certificate, machines.authority.files("late", days=-1, unit="weir-station"))
+            for port in sorted(ports):
+                with self.subTest(port):
+                    self.assertNotIn(b"HTTP/1.1 2", machines.answer_in_plain(port))
+                    for context in (nobody, foreign, expired):
+                        self.assertFalse(machines.enters(port, old_tls(context)))
+            control = machines.bed.control
+            agent = f"{machines.bed['h1'].address}:{PORT}"
+            reader = old_tls(context_of(machines.authority.certificate, machines.authority.files("bob", unit="weir-reader")))
+            self.assertEqual(control.ask(agent, "/host", context=reader)[0], 200)
+            status, text = control.ask(agent, "/poll", "{}", context=reader)
+            self.assertEqual((status, "bob" in text and "reader" in text), (403, True), text)
+            other = old_tls(context_of(machines.authority.certificate, machines.files["h2"]))
+            self.assertEqual(control.ask(agent, "/poll", "{}", context=other)[0], 403, "a machine does not command another")
+            self.assertEqual(machines.stop()[0], 0, machines.errors())
 
     def test_a_builder_goes_on_elsewhere_when_its_machine_loses_power_and_no_event_is_lost_or_twice(self):
         with Machines(self) as machines:
