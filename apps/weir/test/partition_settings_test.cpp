@@ -140,8 +140,8 @@ TEST(PartitionSettings, TheFilesOfTheCommandLineReplaceThoseOfTheFileForAllPorts
         EXPECT_EQ(between.key, "host.key");
         EXPECT_EQ(between.authority, "authority.pem");
         EXPECT_EQ(between.unit, "weir-station");
-        EXPECT_EQ(place->partition.access()->tls.certificate, "host.pem");
-        EXPECT_EQ(place->partition.access()->tls.unit, "");
+        EXPECT_EQ(place->partition.access({})->tls.certificate, "host.pem");
+        EXPECT_EQ(place->partition.access({})->tls.unit, "");
     }
     options.tls.key.clear();
     EXPECT_THAT(read_as(text, "rec-1", options).error().message(), HasSubstr("are given together"));
