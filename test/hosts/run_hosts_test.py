@@ -17,7 +17,7 @@ from weir_process import wait_until
 from weir_program import ProgramTest
 
 PORT = 7400
-EVENT_ID = 28  # offset of the global id in an event of format 5.0
+EVENT_ID = 40  # offset of the global id in an event of format 5.0
 
 
 PARTITION = """
@@ -25,6 +25,7 @@ PARTITION = """
 name = "spread"
 [network]
 data = "10.77.0.0/16"
+link = "tcp"
 [security]
 tls_certificate = "{certificate}"
 tls_key = "{key}"
@@ -61,7 +62,7 @@ class Machines:
         self.authority = Authority(self.bed.shared, "ours")
         self.files = {name: self.authority.files(name, unit="weir-station", at=[self.bed[name].address]) for name in names}
         self.files["ctl"] = self.authority.files("partition", unit="weir-operator")
-        self.agents, self.run = {}, None
+        self.agents, self.run, self.files_open = {}, None, []
         lines = "".join(f'[hosts.{name}]\naddress = "{self.bed[name].address}:{PORT}"\n' for name in names)
         certificate, key = self.files["ctl"]
         self.file = self.bed.shared / "p.toml"
@@ -74,6 +75,8 @@ class Machines:
 
     def __exit__(self, *_):
         self.bed.close()
+        for file in self.files_open:
+            file.close()
 
     def tls(self, name):
         certificate, key = self.files[name]
@@ -82,13 +85,19 @@ class Machines:
     def start_agent(self, name):
         host = self.bed[name]
         self.agents[name] = host.start([weir_program.PROGRAM, "host", "--name", name, "--listen", f"{host.address}:{PORT}", "--dir", host.directory / "weir",
-                                        *self.tls(name)], stdout=open(self.folder / f"{name}.out", "a"), stderr=open(self.folder / f"{name}.err", "a"))
+                                        *self.tls(name)], **self.output_to(name))
+
+    def output_to(self, name):
+        """Files of the test for what a process prints; closed with the machines."""
+        files = {"stdout": open(self.folder / f"{name}.out", "w"), "stderr": open(self.folder / f"{name}.err", "a")}
+        self.files_open += files.values()
+        return files
 
     def start_run(self, *more):
         control = self.bed.control
         self.directory = control.directory / "run"
         self.run = control.start([weir_program.PROGRAM, "run", self.file, "--dir", self.directory, "--json", *more],
-                                 stdout=open(self.folder / "run.out", "w"), stderr=open(self.folder / "run.err", "a"))
+                                 **self.output_to("run"))
         return self.run
 
     def command(self, *arguments):
@@ -113,7 +122,7 @@ class Machines:
 
     def stop(self):
         """The result of the run, from its process."""
-        self.test.assertEnds(self.command("stop", "--wait", "120"), 0) if self.status() else None
+        self.test.assertEnds(self.command("stop", "--wait", "120s"), 0) if self.status() else None
         code = self.run.wait(120)
         return code, json.loads((self.folder / "run.out").read_text())
 
@@ -165,7 +174,7 @@ class RunHostsTest(ProgramTest):
             by_host = {s["name"]: s["host"] for s in machines.status()["stations"]}
             self.assertEqual(by_host, {"ros-1": "h1", "l2sv": "h1", "dfm": "h1", "sfi-1": "h2", "sfi-2": "h3", "rec-1": "h1"})
             shown = self.assertEnds(machines.command("hosts"), 0).out
-            self.assertEqual([line.split()[:3] for line in shown.splitlines()[2:]], [["h1", "up", "4"], ["h2", "up", "1"], ["h3", "up", "1"]], shown)
+            self.assertEqual([line.split()[:3] for line in shown.splitlines()[1:]], [["h1", "up", "4"], ["h2", "up", "1"], ["h3", "up", "1"]], shown)
             self.assertIn("rec-1", self.assertEnds(machines.command("log"), 0).out)
             code, result = machines.stop()
             self.assertEqual((code, result["problems"]), (0, []), machines.errors())

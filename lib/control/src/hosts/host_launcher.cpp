@@ -311,13 +311,15 @@ private:
                         if (answer && answer->good()) {
                             auto report = parse_host_report(answer->body);
                             if (report) return core->take(which, number, std::move(*report));
-                            return core->refused(which, report.error().message());
+                            return core->refused(which, report.error().message(), false);
                         }
-                        core->refused(which, answer ? answer->error() : answer.error().message());
+                        core->refused(which, answer ? answer->error() : answer.error().message(),
+                                      answer && answer->status == 409);
                     });
     }
 
-    void refused(std::size_t which, const std::string& why) {
+    /// `by_another`: it obeys another run control.
+    void refused(std::size_t which, const std::string& why, bool by_another) {
         const std::scoped_lock lock(mutex_);
         auto& host = hosts_[which];
         host.polling = false;
@@ -329,6 +331,10 @@ private:
                      .advice = "this one can do nothing there any more; end it",
                      .alarm = fmt::format("superseded on {}", host.entry.name)});
         host.trouble = why;
+        if (!by_another) return;
+        for (const auto& slot : host.slots)
+            if (!slot->ordered)
+                finish(slot, {0, 0, fmt::format("could not be started on {}: {}", host.entry.name, why)});
     }
 
     void take(std::size_t which, std::uint64_t poll, HostReport report) {
