@@ -95,8 +95,7 @@ void add_host(CLI::App& parent, Command& chosen) {
     auto options = std::make_shared<HostOptions>();
     auto& command =
         add_command(parent, group_stations, "host", "the agent of a machine, on which weir run starts stations",
-                    "weir host --listen 10.77.0.11:7400 --dir /data/weir --tls-certificate C --tls-key K "
-                    "--tls-ca CA");
+                    "weir host --listen 127.0.0.1:7400 --dir /data/weir");
     add_value(command, "--listen", options->listen, "H:P", "address and port for run control");
     add_value(command, "--dir", options->directory, "D", "where stations find and keep their files, and their logs");
     add_value(command, "--name", options->name, "NAME", "of the machine, in reports; else as the system calls it");

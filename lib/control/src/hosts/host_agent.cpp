@@ -31,7 +31,7 @@ using service::HttpRequest;
 using service::HttpResponse;
 
 constexpr auto look_every = 50ms;
-constexpr auto end_grace = 1500ms;       // of a process that is wanted no more, until SIGKILL
+constexpr auto end_grace = 1000ms;       // of a process that is wanted no more, until SIGKILL
 constexpr auto last_grace = 10'000ms;    // when the agent ends
 constexpr auto orphan_grace = 60'000ms;  // a recorder that has much to close
 constexpr auto commander_gone_after = 5s;

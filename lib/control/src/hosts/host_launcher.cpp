@@ -25,7 +25,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto poll_deadline = 2s;
+constexpr std::chrono::milliseconds poll_deadline = 2s;
+constexpr std::chrono::milliseconds lost_poll_deadline = 1s;  // a connection that began without an answer waits long
 constexpr auto order_deadline = 5s;
 constexpr Bytes partition_file_max = 1_MiB;
 constexpr std::size_t lines_waiting_max = 10'000;  // of one station
@@ -304,7 +305,8 @@ private:
         host.wanted = false;
         host.polled = now;
         ++host.poll;
-        calls_.post(host.entry.address, "/poll", to_json(poll_of(host)), poll_deadline,
+        calls_.post(host.entry.address, "/poll", to_json(poll_of(host)),
+                    host.state == Host::State::lost ? lost_poll_deadline : poll_deadline,
                     [self = weak_from_this(), which, number = host.poll](const auto& answer) {
                         const auto core = self.lock();
                         if (!core) return;
