@@ -48,15 +48,15 @@ host = "h2"
 [build.sfi-2]
 host = "h3"
 [record.rec-1]
-host = "h1"
+host = "{recorder}"
 """
 
 
 class Machines:
     """Three machines with agents, and run control on `ctl`."""
 
-    def __init__(self, test, rate=2000, names=("h1", "h2", "h3")):
-        self.test, self.names = test, names
+    def __init__(self, test, rate=2000, names=("h1", "h2", "h3"), recorder="h1"):
+        self.test, self.names, self.recorder = test, names, recorder
         self.folder = test.folder
         self.bed = beds.Hosts(test.folder / "bed", list(names))
         self.authority = Authority(self.bed.shared, "ours")
@@ -66,7 +66,7 @@ class Machines:
         lines = "".join(f'[hosts.{name}]\naddress = "{self.bed[name].address}:{PORT}"\n' for name in names)
         certificate, key = self.files["ctl"]
         self.file = self.bed.shared / "p.toml"
-        self.file.write_text(PARTITION.format(certificate=certificate, key=key, ca=self.authority.certificate, hosts=lines, rate=rate))
+        self.file.write_text(PARTITION.format(certificate=certificate, key=key, ca=self.authority.certificate, hosts=lines, rate=rate, recorder=recorder))
 
     def __enter__(self):
         for name in self.names:
@@ -155,9 +155,9 @@ class Machines:
             except ConnectionError:
                 return b""
 
-    def recorded_ids(self, name="h1", recorder="rec-1"):
+    def recorded_ids(self):
         """The global id of each event in the recorder's files, each file verified."""
-        directory = self.bed[name].directory / "weir" / recorder
+        directory = self.bed[self.recorder].directory / "weir" / "rec-1"
         self.test.assertEnds(weir_program.run("verify", directory, timeout=300), 0)
         ids = []
         for file in listed(directory):
@@ -244,6 +244,33 @@ class RunHostsTest(ProgramTest):
             self.assertEqual(code, 0, machines.errors())
             ids = machines.recorded_ids()
             self.assertEqual((len(ids), len(set(ids))), (result["events"]["recorded"],) * 2)
+
+    def test_a_recorder_waits_for_its_machine_and_goes_on_with_the_run(self):
+        with Machines(self, names=("h1", "h2", "h3", "h4"), recorder="h4") as machines:
+            machines.start_run()
+            machines.until_built(2000)
+            machines.bed["h4"].power_off()
+            wait_until(lambda: "h4 is lost" in machines.errors(), f"h4 is lost; {machines.errors()}")
+            machines.bed["h4"].power_on()
+            machines.start_agent("h4")
+            wait_until(lambda: (s := machines.station("rec-1")) and s["state"] == "running", f"rec-1 runs again; {machines.errors()}")
+            machines.until_built(2000)
+            code, result = machines.stop()
+            self.assertEqual((code, result["problems"]), (0, []), machines.errors())
+            ids = machines.recorded_ids()
+            self.assertEqual((len(ids), len(set(ids))), (result["events"]["recorded"],) * 2)
+
+    def test_a_run_whose_supervisor_is_lost_with_its_machine_ends_by_that_name(self):
+        with Machines(self, names=("h1", "h2", "h3", "h4")) as machines:
+            file = machines.file
+            file.write_text(file.read_text().replace('[supervise.l2sv]\nhost = "h1"', '[supervise.l2sv]\nhost = "h4"'))
+            machines.start_run()
+            machines.until_built(2000)
+            machines.bed["h4"].power_off()
+            code = machines.run.wait(120)
+            result = json.loads((machines.folder / "run.out").read_text())
+            self.assertEqual(code, 1, machines.errors())
+            self.assertTrue(any("supervise station l2sv is lost with h4" in problem for problem in result["problems"]), result["problems"])
 
     def test_a_second_run_control_is_refused_and_one_that_takes_over_ends_the_first(self):
         with Machines(self) as machines:
