@@ -220,7 +220,7 @@ class Replay(RunTest):
 
     def test_what_an_operators_stop_abandons_is_listed_by_global_id_and_is_exactly_what_no_file_has(self):
         file = self.folder / "p.toml"
-        file.write_text(partition_of(run={"stop_deadline": '"5s"'}, select={"selection": '"all"'}, filter={"selection": '"sleep:200ms"'}))
+        file.write_text(partition_of(run={"stop_deadline": '"15s"'}, select={"selection": '"all"'}, filter={"selection": '"sleep:200ms"'}))
         with Partition(self.folder, file, "--events", 100_000) as partition:
             partition.until_built(20)
             partition.signal(signal.SIGINT)
@@ -228,7 +228,7 @@ class Replay(RunTest):
         result = ended.json
         recorded, _ = self.assertRecorded(partition.directory)
         causes = {part["cause"] for part in result["account"]["lost"]}
-        if "dfm did not answer stop in time" in ended.err:  # on a machine that is very busy: what it rejected as unfinished is unknown
+        if "dfm did not answer stop" in ended.err:  # on a machine that is very busy: what it rejected as unfinished is unknown
             self.assertEqual(causes, {"the DFM died; filters may have rejected some of them"})
         else:
             self.assertIn("abandoned at the stop", causes)
