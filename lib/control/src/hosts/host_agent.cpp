@@ -18,6 +18,7 @@
 #include "weir/base/file.hpp"
 #include "weir/base/guid.hpp"
 #include "weir/base/named_thread.hpp"
+#include "weir/base/stoppable_sleep.hpp"
 #include "weir/control/local_launcher.hpp"
 #include "weir/json/parse.hpp"
 
@@ -440,7 +441,8 @@ private:
             if (!hosted.status.end) hosted.process->terminate();
         const auto until = clock_.now() + last_grace;
         const auto alive = [](auto& entry) { return !entry.second.process->ended(); };
-        while (std::ranges::any_of(processes_, alive) && clock_.now() < until) std::this_thread::sleep_for(20ms);
+        while (std::ranges::any_of(processes_, alive) && clock_.now() < until)
+            static_cast<void>(stoppable_sleep(20ms, {}));
         processes_.clear();  // kills what is left
     }
 

@@ -11,11 +11,10 @@
 
 #include "control/control_connection.hpp"
 #include "weir/base/named_thread.hpp"
+#include "weir/base/system_clock.hpp"
 
 namespace weir::service {
 namespace {
-
-using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kept_for{3};  // a connection that was not used; our servers end theirs after 5 s
 constexpr std::size_t kept_max = 4;          // of one address
@@ -52,7 +51,7 @@ public:
 private:
     struct Kept {
         std::shared_ptr<ControlConnection> connection;
-        SteadyClock::time_point since;
+        SteadyTime since;
     };
 
     void begin(std::shared_ptr<Call> call) {
@@ -96,13 +95,13 @@ private:
         if (ended_before && used_before && !call->post) return connect(std::move(call));
         if (connection && connection->open()) {
             auto& idle = kept_[call->place.host];
-            if (idle.size() < kept_max) idle.push_back({connection, SteadyClock::now()});
+            if (idle.size() < kept_max) idle.push_back({connection, system_clock().now()});
         }
         call->done(answer_of(std::move(exchanged), call->address, call->path, call->deadline));
     }
 
     void drop_old() {
-        const auto now = SteadyClock::now();
+        const auto now = system_clock().now();
         if (now - dropped_ < kept_for / 3) return;
         dropped_ = now;
         for (auto& [host, idle] : kept_)
@@ -115,7 +114,7 @@ private:
     asio::io_context io_{1};
     asio::executor_work_guard<asio::io_context::executor_type> works_ = asio::make_work_guard(io_);
     std::map<std::string, std::vector<Kept>> kept_;  // by host; ends before io_ does
-    SteadyClock::time_point dropped_{};
+    SteadyTime dropped_{};
     NamedThread thread_;  // the last member: it ends before what it uses is gone
 };
 
