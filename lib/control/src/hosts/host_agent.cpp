@@ -156,17 +156,17 @@ public:
         auto order = parse_host_poll(body);
         if (!order) return answer(http_error(400, order.error().message()));
         if (const auto refused = obey(order->commander)) return answer(http_error(409, *refused));
+        if (order->number <= poll_number_) return answer(http_error(409, "a later poll has come already"));
         for (auto& [name, hosted] : processes_) {
             const auto generation = hosted.status.generation;
             if (hosted.status.end || generation > order->generation_last || order->kept.contains(generation)) continue;
-            if (hosted.kill_at) continue;
-            report_({.severity = Severity::warning,
-                     .what = fmt::format("{} is ended", name),
-                     .where = options_.name,
-                     .why = fmt::format("{} does not know it, or has started it elsewhere", commander_->name)});
+            if (!hosted.kill_at)
+                report_({.severity = Severity::warning,
+                         .what = fmt::format("{} is ended", name),
+                         .where = options_.name,
+                         .why = fmt::format("{} does not know it, or has started it elsewhere", commander_->name)});
             end(hosted, end_grace);
         }
-        if (order->number <= poll_number_) return answer(http_error(409, "a later poll has come already"));
         poll_number_ = order->number;
         polled_last_ = std::max(polled_last_, order->generation_last);
         kept_ = std::move(order->kept);
