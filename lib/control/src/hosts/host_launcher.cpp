@@ -203,6 +203,7 @@ public:
         }
         goodbyes_ = told.size();
         for (const auto i : told) {
+            ++hosts_[i].poll;
             calls_.post(hosts_[i].entry.address, "/poll", to_json(poll_of(hosts_[i])), options_.end_deadline,
                         [self = weak_from_this()](const auto&) {
                             const auto core = self.lock();
