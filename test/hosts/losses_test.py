@@ -89,9 +89,10 @@ class LosingMachines(Machines):
                 return pid
         return None
 
-    def runs(self, name, but_pid=None, but_host=None):
+    def runs(self, name, but=None, but_host=None):
+        """It runs, but not as the process `but`, or on that machine. The same number is another process on another machine."""
         station = self.station(name)
-        return station and station["state"] == "running" and station["pid"] != but_pid and station["host"] != but_host
+        return station and station["state"] == "running" and (station["host"], station["pid"]) != but and station["host"] != but_host
 
     def until(self, condition, what):
         """Seconds until it is so."""
@@ -136,7 +137,7 @@ class LossesTest(ProgramTest):
         station = machines.station(name)
         pid = machines.pid_of(station["host"], name)
         os.kill(pid, signal.SIGKILL)
-        return machines.until(lambda: machines.runs(name, but_pid=station["pid"]), f"{name} is back after its kill")
+        return machines.until(lambda: machines.runs(name, but=(station["host"], station["pid"])), f"{name} is back after its kill")
 
     def power_off(self, machines, host):
         there = [s["name"] for s in machines.status()["stations"] if s["host"] == host]
