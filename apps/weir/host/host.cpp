@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <boost/json/serialize.hpp>
+
 #include <csignal>
 #include <memory>
 
