@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <boost/json/serialize.hpp>
-
 #include <csignal>
 #include <memory>
 
