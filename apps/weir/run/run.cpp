@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weir run`: all stations of a partition on this machine, with run control, in the foreground.
+// `weir run`: run control of a partition in the foreground, with all its stations, here or through agents.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -183,18 +183,20 @@ private:
 };
 
 int report(const RunOptions& options, const control::PartitionView& end, const std::filesystem::path& directory,
-           const RunLogSink& log) {
+           bool on_hosts, const RunLogSink& log) {
+    const std::string of_agents = "the --dir of the agents, on their machines";
     if (!end.last) {
         if (options.wait && !end.failure) return exit_good;  // no run was begun
-        return fail_with(weir_run, Error{Errc::io, 0,
-                                         fmt::format("{}; the logs of the stations are in {}",
-                                                     end.failure ? "the partition did not come up" : "no run was begun",
-                                                     (directory / "log").native())});
+        return fail_with(weir_run,
+                         Error{Errc::io, 0,
+                               fmt::format("{}; the logs of the stations are {}",
+                                           end.failure ? "the partition did not come up" : "no run was begun",
+                                           on_hosts ? "below " + of_agents : "in " + (directory / "log").native())});
     }
     if (options.json) {
         print_json(result_json(*end.last, directory));
     } else {
-        print_result(*end.last, directory);
+        print_result(*end.last, on_hosts ? of_agents : directory.native());
     }
     for (const auto& problem : end.last->problems) {
         if (!log.shown(problem)) complain(weir_run, problem);
@@ -440,16 +442,15 @@ int run_run(RunOptions& options) {
     Foreground foreground(options, control, line);
     foreground.drive(signals);
     line.clear();
-    return report(options, control.view(), directory->path(), shown);
+    return report(options, control.view(), directory->path(), on_hosts, shown);
 }
 
 }  // namespace
 
 void add_run(CLI::App& parent, Command& chosen) {
     auto options = std::make_shared<RunOptions>();
-    auto& command =
-        add_command(parent, group_stations, "run", "all stations of a partition on this machine, with run control",
-                    "weir run examples/replay.toml --source F --events 1000 --dir D");
+    auto& command = add_command(parent, group_stations, "run", "all stations of a partition, with run control",
+                                "weir run examples/replay.toml --source F --events 1000 --dir D");
     add_value(command, "partition", options->partition, "PARTITION", "its TOML file, or the record of a run");
     add_value(command, "--dir", options->directory, "D", "for recorded files, logs and run numbers");
     add_value(command, "--source", options->sources, "FILE", "raw files that readouts replay").group(more_options);

@@ -141,7 +141,7 @@ json::object result_json(const control::RunResult& result, const std::filesystem
     return document;
 }
 
-void print_result(const control::RunResult& result, const std::filesystem::path& directory) {
+void print_result(const control::RunResult& result, const std::string& where) {
     print("run {}: {}, after {:.1f} s\n\n", number(result.run), result.reason, result.seconds);
     Table stations({{"station"},
                     {"kind"},
@@ -163,7 +163,7 @@ void print_result(const control::RunResult& result, const std::filesystem::path&
           with_commas(e.triggers), with_commas(e.accepted), with_commas(e.rejected), with_commas(e.built),
           with_commas(e.incomplete), with_commas(e.recorded));
     print("recorded  {} in {}, {:.3f} GB/s, below {}\n", human(Bytes{result.bytes_stored}),
-          counted(result.files, "file"), gb_per_s(result.bytes_stored, result.seconds), directory.native());
+          counted(result.files, "file"), gb_per_s(result.bytes_stored, result.seconds), where);
     if (const auto& h = result.hand_off)
         print("hand-off  {} of {} handed over{}\n", with_commas(h->handed_over), counted(h->closed, "file"),
               left_text(*h));

@@ -15,7 +15,8 @@ namespace weir::app {
 [[nodiscard]] std::string progress_text(const control::PartitionView& now, const control::PartitionView& before);
 
 [[nodiscard]] json::object result_json(const control::RunResult& result, const std::filesystem::path& directory);
-void print_result(const control::RunResult& result, const std::filesystem::path& directory);
+/// `where` the recorded files are, for people: below it.
+void print_result(const control::RunResult& result, const std::string& where);
 
 /// The answer of GET /partition, as a table.
 void print_status(const json::object& partition);

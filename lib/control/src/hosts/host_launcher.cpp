@@ -308,12 +308,12 @@ private:
         ++host.poll;
         calls_.post(host.entry.address, "/poll", to_json(poll_of(host)),
                     host.state == Host::State::lost ? lost_poll_deadline : poll_deadline,
-                    [self = weak_from_this(), which, number = host.poll](const auto& answer) {
+                    [self = weak_from_this(), which](const auto& answer) {
                         const auto core = self.lock();
                         if (!core) return;
                         if (answer && answer->good()) {
                             auto report = parse_host_report(answer->body);
-                            if (report) return core->take(which, number, std::move(*report));
+                            if (report) return core->take(which, std::move(*report));
                             return core->refused(which, report.error().message(), false);
                         }
                         core->refused(which, answer ? answer->error() : answer.error().message(),
@@ -340,7 +340,7 @@ private:
                 finish(slot, {0, 0, fmt::format("could not be started on {}: {}", host.entry.name, why)});
     }
 
-    void take(std::size_t which, std::uint64_t poll, HostReport report) {
+    void take(std::size_t which, HostReport report) {
         const std::scoped_lock lock(mutex_);
         const auto now = now_;
         auto& host = hosts_[which];
@@ -377,12 +377,12 @@ private:
                     finish(slot, {0, 0, fmt::format("ended with the agent of {}", host.entry.name)});
                 continue;
             }
-            update(*slot, *found, poll);
+            update(*slot, *found);
             if (found->end) finish(slot, *found->end);
         }
     }
 
-    static void update(Slot& slot, HostedStatus& seen, std::uint64_t) {
+    static void update(Slot& slot, HostedStatus& seen) {
         slot.pid = seen.pid;
         if (!slot.announcement) slot.announcement = seen.announcement;
         if (seen.report && seen.asked_in) {
