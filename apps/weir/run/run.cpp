@@ -294,8 +294,8 @@ struct Reached {
     std::function<std::vector<control::HostView>()> hosts{};
 };
 
-Reached stations_here(service::ControlCalls& calls) {
-    auto links = std::make_unique<control::HttpLinks>(calls);
+Reached stations_here(service::ControlCalls& calls, service::ControlCalls& events) {
+    auto links = std::make_unique<control::HttpLinks>(calls, events);
     auto* all = links.get();
     return {std::move(links), std::make_unique<control::LocalLauncher>(), all, {}, {}};
 }
@@ -314,14 +314,15 @@ std::uint64_t next_epoch(const control::Partition& partition, const RunDirectory
 }
 
 Reached stations_on_hosts(const control::Partition& partition, const RunOptions& options, const RunDirectory& directory,
-                          service::ControlCalls& calls, const Reporter& report, const Clock& clock) {
+                          service::ControlCalls& calls, service::ControlCalls& events, const Reporter& report,
+                          const Clock& clock) {
     const control::HostLauncherOptions of_hosts{
         .name = fmt::format("{} ({}, pid {})", partition.name, system_name(), ::getpid()),
         .epoch = next_epoch(partition, directory, calls, clock),
         .partition_file = directory.partition_file(),
         .take_over = options.take_over,
     };
-    auto launcher = std::make_unique<control::HostLauncher>(partition, of_hosts, calls, report, clock);
+    auto launcher = std::make_unique<control::HostLauncher>(partition, of_hosts, calls, events, report, clock);
     auto* all = launcher.get();
     return {nullptr, std::move(launcher), all,
             [all](const auto&... of_recorder) { return all->books_of(of_recorder...); }, [all] { return all->view(); }};
@@ -402,9 +403,11 @@ int run_run(RunOptions& options) {
     const auto certificate = collect_certificate(metrics, *tls);
     const auto calls = service::ControlCalls::start(*tls);
     if (!calls) return fail_with(weir_run, calls.error());
-    const auto stations = on_hosts
-                              ? stations_on_hosts(*partition, options, *directory, **calls, reports.reporter(), clock)
-                              : stations_here(**calls);
+    const auto events = service::ControlCalls::start(*tls);
+    if (!events) return fail_with(weir_run, events.error());
+    const auto stations =
+        on_hosts ? stations_on_hosts(*partition, options, *directory, **calls, **events, reports.reporter(), clock)
+                 : stations_here(**calls, **events);
     control::CatalogueKeeper keeper(std::move(*numbers), directory->catalogues(stations.books_elsewhere),
                                     control::OpenRun(directory->path() / "run-open.json"), directory->path(),
                                     record_of(options, record->text));

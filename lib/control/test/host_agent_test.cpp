@@ -86,7 +86,7 @@ protected:
                                              .poll = 10ms,
                                              .suspected_after = lost_after,
                                              .lost_after = lost_after},
-                         *calls, reporter(), system_clock());
+                         *calls, *calls, reporter(), system_clock());
     }
     [[nodiscard]] Reporter reporter() {
         return [this](const Report& report) {

@@ -78,11 +78,12 @@ public:
         std::vector<SlotPointer> slots;  // that are wanted there
     };
 
-    Core(const Partition& partition, HostLauncherOptions options, service::ControlCalls& calls, Reporter report,
-         const Clock& clock)
+    Core(const Partition& partition, HostLauncherOptions options, service::ControlCalls& calls,
+         service::ControlCalls& events, Reporter report, const Clock& clock)
         : partition_(partition),
           options_(std::move(options)),
           calls_(calls),
+          events_(events),
           report_(std::move(report)),
           clock_(clock),
           commander_{options_.epoch, options_.name, options_.take_over},
@@ -233,6 +234,7 @@ public:
     }
 
     [[nodiscard]] service::ControlCalls& calls() const noexcept { return calls_; }
+    [[nodiscard]] service::ControlCalls& events() const noexcept { return events_; }
 
 private:
     static std::string name_of(Host::State state) {
@@ -439,6 +441,7 @@ private:
     const Partition& partition_;
     const HostLauncherOptions options_;
     service::ControlCalls& calls_;
+    service::ControlCalls& events_;
     const Reporter report_;
     const Clock& clock_;
     const Commander commander_;
@@ -494,7 +497,7 @@ public:
     Link(std::shared_ptr<Core> core, const std::string& address)
         : core_(std::move(core)),
           name_(address.substr(address.rfind('/') + 1)),
-          direct_(HttpLinks(core_->calls(), poll_deadline, core_->transition_query()).open(address)) {}
+          direct_(HttpLinks(core_->calls(), core_->events(), poll_deadline, core_->transition_query()).open(address)) {}
 
     void call(const service::StationRequest& request) override { direct_->call(request); }
     [[nodiscard]] std::optional<CallAnswer> answer() override { return direct_->answer(); }
@@ -549,8 +552,8 @@ std::uint64_t HostLauncher::next_epoch(const Partition& partition, std::uint64_t
 }
 
 HostLauncher::HostLauncher(const Partition& partition, HostLauncherOptions options, service::ControlCalls& calls,
-                           Reporter report, const Clock& clock)
-    : core_(std::make_shared<Core>(partition, std::move(options), calls, std::move(report), clock)) {}
+                           service::ControlCalls& events, Reporter report, const Clock& clock)
+    : core_(std::make_shared<Core>(partition, std::move(options), calls, events, std::move(report), clock)) {}
 
 HostLauncher::~HostLauncher() { core_->end(); }
 

@@ -51,9 +51,10 @@ Report report_of(const Result<service::ControlAnswer>& answer) {
 
 class HttpLink final : public StationLink {
 public:
-    HttpLink(service::ControlCalls& calls, std::string address, std::chrono::milliseconds report_deadline,
-             const std::string& query)
+    HttpLink(service::ControlCalls& calls, service::ControlCalls& events, std::string address,
+             std::chrono::milliseconds report_deadline, const std::string& query)
         : calls_(calls),
+          events_(events),
           address_(std::move(address)),
           transition_("/transition" + query),
           report_deadline_(report_deadline) {}
@@ -68,11 +69,11 @@ public:
 
     void ask(bool with_events) override {
         calls_.get(address_, "/status", report_deadline_,
-                   [to = report_, which = report_->ask(), &calls = calls_, address = address_,
+                   [to = report_, which = report_->ask(), &events = events_, address = address_,
                     with_events](const auto& answer) {
                        auto report = report_of(answer);
                        if (!report || !with_events) return to->put(which, std::move(report));
-                       add_events(calls, address, std::move(*report),
+                       add_events(events, address, std::move(*report),
                                   [to, which](Report whole) { to->put(which, std::move(whole)); });
                    });
     }
@@ -94,6 +95,7 @@ private:
     }
 
     service::ControlCalls& calls_;
+    service::ControlCalls& events_;
     const std::string address_;
     const std::string transition_;
     const std::chrono::milliseconds report_deadline_;
@@ -105,7 +107,7 @@ private:
 }  // namespace
 
 std::unique_ptr<StationLink> HttpLinks::open(const std::string& address) {
-    return std::make_unique<HttpLink>(calls_, address, report_deadline_, query_);
+    return std::make_unique<HttpLink>(calls_, events_, address, report_deadline_, query_);
 }
 
 }  // namespace weir::control

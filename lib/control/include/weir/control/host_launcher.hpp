@@ -44,8 +44,9 @@ struct HostView {
 /// One thread, but for view(). The partition and the calls outlive it, and so do what it reports to and the clock.
 class HostLauncher final : public Launcher, public StationLinks {
 public:
-    HostLauncher(const Partition& partition, HostLauncherOptions options, service::ControlCalls& calls, Reporter report,
-                 const Clock& clock);
+    /// `events`: as of HttpLinks.
+    HostLauncher(const Partition& partition, HostLauncherOptions options, service::ControlCalls& calls,
+                 service::ControlCalls& events, Reporter report, const Clock& clock);
     ~HostLauncher() override;  // tells the agents that nothing is wanted any more, and waits until they know
     /// An epoch for a run control that begins: `at_least`, and above what those machines know that answer within two
     /// seconds. Waits for them.
