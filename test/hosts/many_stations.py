@@ -62,6 +62,11 @@ class Partition:
         until(lambda: " runs" in log.read_text(), "the run runs")
         return ready, time.monotonic() - self.begin
 
+    def simulated(self):
+        """CPU seconds of agents and stations so far."""
+        task = f"/proc/{self.simulator.pid}/task/{self.simulator.pid}/children"
+        return sum(cpu_seconds(pid) for pid in [self.simulator.pid, *pathlib.Path(task).read_text().split()])
+
     def death(self, station):
         """Seconds until run control has seen that it died, by its log."""
         log = self.directory / "log" / "run.log"
@@ -93,11 +98,11 @@ def main():
         ready, runs = partition.until_runs()
         time.sleep(3)
         before, begin = cpu_seconds(partition.run.pid), time.monotonic()
-        simulated = cpu_seconds(partition.simulator.pid)
+        simulated = partition.simulated()
         time.sleep(seconds)
         passed = time.monotonic() - begin
         cores = (cpu_seconds(partition.run.pid) - before) / passed
-        simulated = (cpu_seconds(partition.simulator.pid) - simulated) / passed
+        simulated = (partition.simulated() - simulated) / passed
         chance = random.Random(1)
         victims = chance.sample([s for s in partition.get()["stations"] if s["kind"] == "build"], 10)
         deaths = [partition.death(station) for station in victims]

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// many_stations HOSTS STATIONS FOLDER: the agents of so many machines, all in this process, and the control ports of
-// the stations that run control starts there. Of a station only the port is real: it answers how it is, and takes
-// every transition; its process is a shell script that announces that port. Writes FOLDER/partition.toml, prints
+// many_stations HOSTS STATIONS FOLDER: the agents of so many machines, a process each, and the control ports of the
+// stations that run control starts there, all in one. Of a station only the port is real: it answers how it is, and
+// takes every transition; its process is a shell script that announces that port. Writes FOLDER/partition.toml, prints
 // "ready", and ends when its stdin does. For measuring what run control itself costs: test/hosts/many_stations.py.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include <atomic>
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <deque>
@@ -16,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "weir/base/descriptor.hpp"
 #include "weir/base/system_clock.hpp"
 #include "weir/control/host_agent.hpp"
 #include "weir/control/partition.hpp"
@@ -85,13 +88,6 @@ private:
     std::optional<service::HttpServer> server_;
 };
 
-std::string partition_text(const std::vector<std::string>& hosts, const std::vector<StationEntry>& stations) {
-    std::string text = "[partition]\nname = \"many\"\n[run]\npoll = \"500ms\"\nstop_when_finished = false\n";
-    for (std::size_t i = 0; i < hosts.size(); ++i) text += fmt::format("[hosts.h{}]\naddress = \"{}\"\n", i, hosts[i]);
-    for (const auto& station : stations) text += fmt::format("[{}.{}]\n", weir::name(station.kind), station.name);
-    return text;
-}
-
 /// One supervisor, DFM, recorder and filter; some readouts; builders.
 std::vector<StationEntry> stations_of(std::size_t count) {
     std::vector<StationEntry> all;
@@ -107,12 +103,75 @@ std::vector<StationEntry> stations_of(std::size_t count) {
     return all;
 }
 
+/// The agent of a machine, in a process of its own, which ends when `end` has no writer any more. Prints where it is.
+int serve_host(const std::string& name, const std::filesystem::path& folder, Descriptor end, Descriptor address) {
+    auto agent = HostAgent::start(
+        {.name = name, .directory = folder / name, .program = folder / "station"},
+        std::move(*service::ControlCalls::start()), [](const Report&) {}, system_clock());
+    if (!agent) return fmt::print(stderr, "many_stations: {}\n", agent.error().message()), 1;
+    const auto server = service::HttpServer::start({}, (*agent)->routes());
+    if (!server) return fmt::print(stderr, "many_stations: {}\n", server.error().message()), 1;
+    const auto line = server->address();
+    if (::write(address.get(), line.data(), line.size()) < 0) return 1;
+    address = {};
+    char byte = 0;
+    while (::read(end.get(), &byte, 1) > 0) {
+    }
+    return 0;
+}
+
+struct SimulatedHost {
+    pid_t pid = 0;
+    std::string address;
+};
+
+/// Before there are threads: each is a copy of this process.
+SimulatedHost start_host(const std::string& name, const std::filesystem::path& folder, int end_reader, int end_writer) {
+    int ends[2];
+    if (::pipe(ends) != 0) return {};
+    Descriptor reader(ends[0]), writer(ends[1]);
+    SimulatedHost host{::fork(), {}};
+    if (host.pid == 0) {
+        ::close(end_writer);
+        reader = {};
+        std::_Exit(serve_host(name, folder, Descriptor(end_reader), std::move(writer)));
+    }
+    writer = {};
+    host.address.resize(64);
+    const auto got = ::read(reader.get(), host.address.data(), host.address.size());
+    host.address.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    return host;
+}
+
+std::string partition_text(const std::vector<SimulatedHost>& hosts, const std::vector<StationEntry>& stations) {
+    std::string text = "[partition]\nname = \"many\"\n[run]\npoll = \"500ms\"\nstop_when_finished = false\n";
+    for (std::size_t i = 0; i < hosts.size(); ++i)
+        text += fmt::format("[hosts.h{}]\naddress = \"{}\"\n", i, hosts[i].address);
+    for (const auto& station : stations) text += fmt::format("[{}.{}]\n", weir::name(station.kind), station.name);
+    return text;
+}
+
+void write_program(const std::filesystem::path& folder) {
+    const auto program = folder / "station";
+    std::ofstream(program) << "#!/bin/sh\nread line <" << (folder / "ports").native()
+                           << "/$4\necho \"$line\"\nexec sleep 100000\n";
+    ::chmod(program.c_str(), 0755);
+}
+
 int simulate(std::size_t host_count, std::size_t station_count, const std::filesystem::path& folder) {
     rlimit files{};
     ::getrlimit(RLIMIT_NOFILE, &files);
     files.rlim_cur = files.rlim_max;
     ::setrlimit(RLIMIT_NOFILE, &files);
     std::filesystem::create_directories(folder / "ports");
+    write_program(folder);
+    int ends[2];
+    if (::pipe(ends) != 0) return 1;
+    std::vector<SimulatedHost> hosts;
+    for (std::size_t i = 0; i < host_count; ++i) {
+        hosts.push_back(start_host(fmt::format("h{}", i), folder, ends[0], ends[1]));
+        if (hosts.back().address.empty()) return 1;
+    }
     const auto entries = stations_of(station_count);
     std::deque<SimulatedStation> stations;
     for (const auto& entry : entries) {
@@ -123,31 +182,13 @@ int simulate(std::size_t host_count, std::size_t station_count, const std::files
                            station.address())
             << '\n';
     }
-    const auto program = folder / "station";
-    std::ofstream(program) << "#!/bin/sh\nread line <" << (folder / "ports").native()
-                           << "/$4\necho \"$line\"\nexec sleep 100000\n";
-    ::chmod(program.c_str(), 0755);
-    std::vector<std::unique_ptr<HostAgent>> agents;
-    std::vector<service::HttpServer> servers;
-    std::vector<std::string> addresses;
-    for (std::size_t i = 0; i < host_count; ++i) {
-        const auto name = fmt::format("h{}", i);
-        auto agent = HostAgent::start(
-            {.name = name, .directory = folder / name, .program = program}, std::move(*service::ControlCalls::start()),
-            [](const Report&) {}, system_clock());
-        if (!agent) return fmt::print(stderr, "many_stations: {}\n", agent.error().message()), 1;
-        auto server = service::HttpServer::start({.connections_per_peer_max = 100}, (*agent)->routes());
-        if (!server) return fmt::print(stderr, "many_stations: {}\n", server.error().message()), 1;
-        addresses.push_back(server->address());
-        agents.push_back(std::move(*agent));
-        servers.push_back(std::move(*server));
-    }
-    std::ofstream(folder / "partition.toml") << partition_text(addresses, entries);
+    std::ofstream(folder / "partition.toml") << partition_text(hosts, entries);
     fmt::print("ready\n");
     std::fflush(stdout);
     while (std::getchar() != EOF) {
     }
-    servers.clear();
+    ::close(ends[1]);
+    for (const auto& host : hosts) ::waitpid(host.pid, nullptr, 0);
     return 0;
 }
 
