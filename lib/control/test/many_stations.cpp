@@ -113,7 +113,7 @@ int serve_host(const std::string& name, const std::filesystem::path& folder, Des
     if (!server) return fmt::print(stderr, "many_stations: {}\n", server.error().message()), 1;
     const auto line = server->address();
     if (::write(address.get(), line.data(), line.size()) < 0) return 1;
-    address = {};
+    address.close();
     char byte = 0;
     while (::read(end.get(), &byte, 1) > 0) {
     }
@@ -133,10 +133,10 @@ SimulatedHost start_host(const std::string& name, const std::filesystem::path& f
     SimulatedHost host{::fork(), {}};
     if (host.pid == 0) {
         ::close(end_writer);
-        reader = {};
+        reader.close();
         std::_Exit(serve_host(name, folder, Descriptor(end_reader), std::move(writer)));
     }
-    writer = {};
+    writer.close();
     host.address.resize(64);
     const auto got = ::read(reader.get(), host.address.data(), host.address.size());
     host.address.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
