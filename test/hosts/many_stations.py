@@ -69,7 +69,7 @@ class Partition:
 
     def death(self, station):
         """Seconds until run control has seen that it died, by its log."""
-        log = self.directory / "log" / "run.log"
+        name, log = station["name"], self.directory / "log" / "run.log"
         size = log.stat().st_size
         os.kill(station["pid"], signal.SIGKILL)
         begin = time.monotonic()
@@ -77,11 +77,11 @@ class Partition:
         def seen():
             with open(log) as file:
                 file.seek(size)
-                return f"station {station['name']} was ended" in file.read()
+                return f"station {name} on {station['host']} was ended by" in file.read()
 
-        until(seen, f"{station['name']} is missed", 60)
+        until(seen, f"{name} is missed", 60)
         seconds = time.monotonic() - begin
-        until(lambda: next(s for s in self.get()["stations"] if s["name"] == station["name"])["state"] == "running", f"{station['name']} is back")
+        until(lambda: next(s for s in self.get()["stations"] if s["name"] == name)["state"] == "running", f"{name} is back")
         return seconds
 
     def end(self):

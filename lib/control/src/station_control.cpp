@@ -126,11 +126,13 @@ void StationControl::look_at_process(SteadyTime now, const std::function<void(st
         return;
     }
     const bool expected = ending();
+    const auto where = end->why.empty() && !process_->host().empty() ? "on " + process_->host() + " " : std::string();
     forget_process();
     if (expected) return;
     read_log(log_line);
     fail({true, false,
-          end->signal != 0 || last_error_.empty() ? end->text() : fmt::format("{}: {}", end->text(), last_error_)});
+          where + (end->signal != 0 || last_error_.empty() ? end->text()
+                                                           : fmt::format("{}: {}", end->text(), last_error_))});
 }
 
 void StationControl::look_at_reports(SteadyTime now) {
