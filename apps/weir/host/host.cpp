@@ -6,9 +6,11 @@
 #include <boost/json/serialize.hpp>
 #include <csignal>
 #include <memory>
+#include <optional>
 
 #include "cli/output.hpp"
 #include "cli/process/child_process.hpp"
+#include "host/background.hpp"
 #include "host/commands.hpp"
 #include "host/own_tls.hpp"
 #include "stations/frame/station_process.hpp"
@@ -28,6 +30,8 @@ struct HostOptions {
     std::filesystem::path directory = "weir-host";
     transport::TlsFiles tls;
     std::chrono::milliseconds orphan_after{600'000};
+    bool ends_with_run = false;
+    bool background = false;
     bool json = false;
 };
 
@@ -50,6 +54,12 @@ int run_host(HostOptions& options) {
     if (failed)
         return fail_with(weir_host, Error{Errc::io, failed.value(), fmt::format("cannot use {}", directory.native())});
 
+    std::optional<Background> background;
+    if (options.background) {
+        auto begun = Background::begin();
+        if (!begun) return fail_with(weir_host, begun.error());
+        background = std::move(*begun);
+    }
     std::signal(SIGPIPE, SIG_IGN);
     StationProcess process(options.name);
     const auto access = tls.any() ? std::optional(service::ControlAccess{tls, {}, {}}) : std::nullopt;
@@ -61,7 +71,8 @@ int run_host(HostOptions& options) {
                                                   .directory = directory,
                                                   .program = ChildProcess::self(),
                                                   .arguments = arguments_of(tls),
-                                                  .orphan_after = options.orphan_after},
+                                                  .orphan_after = options.orphan_after,
+                                                  .ends_with_run = options.ends_with_run},
                                                  std::move(*calls), process.reports.reporter(), process.clock);
     if (!agent) return fail_with(weir_host, agent.error());
     auto routes = (*agent)->routes();
@@ -84,8 +95,12 @@ int run_host(HostOptions& options) {
         print("{}: agent at {}, below {}\n", printable(options.name), server->address(), printable(directory.native()));
     }
     flush_output();
+    if (background) {
+        if (const auto left = background->leave(directory / "agent.log"); !left)
+            return fail_with(weir_host, left.error());
+    }
     process.manager.ready();
-    while (!process.signals.wait(1s)) process.manager.alive();
+    while (!process.signals.wait(options.ends_with_run ? 200ms : 1s) && !(*agent)->over()) process.manager.alive();
     process.manager.stopping();
     return exit_good;
 }
@@ -105,6 +120,8 @@ void add_host(CLI::App& parent, Command& chosen) {
     add_value(command, "--tls-ca", options->tls.authority, "F", "whose certificates may ask, PEM");
     add_value(command, "--orphan-after", options->orphan_after, "TIME",
               "without run control for so long, stations are ended properly");
+    add_flag(command, "--ends-with-run", options->ends_with_run, "ends when its run control does; for engines");
+    add_flag(command, "--background", options->background, "goes on behind the command, which ends when it listens");
     add_json_flag(command, options->json);
     command.callback([options, &chosen] { chosen = [options] { return run_host(*options); }; });
 }

@@ -35,6 +35,7 @@
 #include "stations/frame/station_command.hpp"
 #include "weir/base/file.hpp"
 #include "weir/base/system_clock.hpp"
+#include "weir/control/host_engines.hpp"
 #include "weir/control/host_launcher.hpp"
 #include "weir/control/http_links.hpp"
 #include "weir/control/local_launcher.hpp"
@@ -59,7 +60,8 @@ struct RunOptions {
     std::string comment;
     std::string listen = "127.0.0.1:0";
     bool take_over = false;
-    std::string join;  // empty: as in the file
+    std::string engine;  // empty: as in the file
+    std::string join;    // empty: as in the file
     bool wait = false;
     bool json = false;
 };
@@ -288,6 +290,7 @@ std::optional<service::Metrics::Collection> collect_certificate(service::Metrics
 /// How stations are launched and reached. The launcher is last: what it ends is still reached.
 struct Reached {
     std::unique_ptr<control::StationLinks> own_links{};
+    std::unique_ptr<control::HostEngines> engines{};
     std::unique_ptr<control::Launcher> launcher{};
     control::StationLinks* links = nullptr;
     RunDirectory::BooksOf books_elsewhere{};
@@ -297,7 +300,7 @@ struct Reached {
 Reached stations_here(service::ControlCalls& calls, service::ControlCalls& events) {
     auto links = std::make_unique<control::HttpLinks>(calls, events);
     auto* all = links.get();
-    return {std::move(links), std::make_unique<control::LocalLauncher>(), all, {}, {}};
+    return {std::move(links), nullptr, std::make_unique<control::LocalLauncher>(), all, {}, {}};
 }
 
 /// Above that of every run control of the directory, and of the machines, whatever the clock says.
@@ -316,16 +319,22 @@ std::uint64_t next_epoch(const control::Partition& partition, const RunDirectory
 Reached stations_on_hosts(const control::Partition& partition, const RunOptions& options, const RunDirectory& directory,
                           service::ControlCalls& calls, service::ControlCalls& events, const Reporter& report,
                           const Clock& clock) {
+    auto engines = std::make_unique<control::HostEngines>(partition, report, clock);
     const control::HostLauncherOptions of_hosts{
         .name = fmt::format("{} ({}, pid {})", partition.name, system_name(), ::getpid()),
         .epoch = next_epoch(partition, directory, calls, clock),
         .partition_file = directory.partition_file(),
         .take_over = options.take_over,
+        .engines = engines.get(),
     };
     auto launcher = std::make_unique<control::HostLauncher>(partition, of_hosts, calls, events, report, clock);
     auto* all = launcher.get();
-    return {nullptr, std::move(launcher), all,
-            [all](const auto&... of_recorder) { return all->books_of(of_recorder...); }, [all] { return all->view(); }};
+    return {nullptr,
+            std::move(engines),
+            std::move(launcher),
+            all,
+            [all](const auto&... of_recorder) { return all->books_of(of_recorder...); },
+            [all] { return all->view(); }};
 }
 
 /// None: the partition file does not ask for it. The directory is locked.
@@ -363,8 +372,16 @@ int run_run(RunOptions& options) {
             return fail_missing(weir_run, fmt::format("{} is not there", source.native()));
         source = std::filesystem::absolute(source, failed);
     }
-    const auto partition = check_partition(record->text, options.partition, options.sources);
+    auto partition = check_partition(record->text, options.partition, options.sources);
     if (!partition) return fail_with(weir_run, partition.error());
+    if (!options.engine.empty()) {
+        const auto engine = control::parse_engine_kind(options.engine);
+        if (!engine)
+            return fail_usage(weir_run, fmt::format("--engine {} is none; there are ssh and slurm", options.engine));
+        if (partition->hosts.empty())
+            return fail_usage(weir_run, "--engine: the partition has no machines, [hosts.NAME]");
+        if (const auto set = control::set_engine(*partition, *engine); !set) return fail_with(weir_run, set.error());
+    }
     const bool on_hosts = !partition->hosts.empty();
     const auto settings = settings_with(options, record->text);
     if (!settings) return fail_with(weir_run, settings.error());
@@ -467,6 +484,8 @@ void add_run(CLI::App& parent, Command& chosen) {
         .group(more_options);
     add_flag(command, "--wait", options->wait, "begins no run: weir run start does").group(more_options);
     add_value(command, "--listen", options->listen, "H:P", "address and port of run control").group(more_options);
+    add_value(command, "--engine", options->engine, "E", "starts agents that are not there: ssh or slurm")
+        .group(more_options);
     add_flag(command, "--take-over", options->take_over, "machines that another run control still commands")
         .group(more_options);
     add_value(command, "--join", options->join, "H:P",
