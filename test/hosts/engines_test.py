@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run control has agents started by an engine, ssh or Slurm, as these are in Debian: a run comes up, takes data and ends, and the agents
 with it; machines lose power; Slurm's controller is dead; run control is killed."""
+import json
 import os
 import pathlib
 import signal
+import stat
 import sys
 
 import hosts as beds
@@ -46,6 +48,24 @@ class Brought:
                 self.assertIn("weir-h1", shown)
                 self.assertFalse(SECRET in shown or key in shown or "PRIVATE KEY" in shown, shown)
             self.ends_well(machines)
+
+    def test_machines_without_a_certificate_join_with_a_token_that_only_stdin_has(self):
+        with self.brought(joins=True) as machines:
+            machines.start_run()
+            machines.until_built(500)
+            given = json.loads((machines.directory / "authority" / "tokens").read_text())["tokens"]
+            self.assertEqual([(token["host"], token["by"].split(":")[0]) for token in sorted(given, key=lambda token: token["host"])],
+                             [(name, machines.bed[name].address) for name in machines.names], "each was used once, by its machine")
+            key = machines.bed["h1"].directory / "certificates" / "host.key"
+            self.assertEqual(stat.S_IMODE(key.stat().st_mode), 0o600)
+            before = key.read_bytes()
+            os.kill(machines.agents_of("h1")[0], signal.SIGKILL)  # what it has is used again
+            wait_until(lambda: machines.host_states().get("h1") == "lost", f"h1 is lost; {machines.errors()}", poll=0.05)
+            machines.until_up("h1")
+            self.assertEqual(key.read_bytes(), before)
+            machines.run.send_signal(signal.SIGINT)
+            machines.run.wait(120)
+            machines.until_gone()
 
     @staticmethod
     def name_of(pid):

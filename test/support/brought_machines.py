@@ -28,19 +28,31 @@ def absent():
 
 
 class BroughtMachines(Machines):
-    """`engine`: "ssh", "slurm", or "" for agents that the test starts."""
+    """`engine`: "ssh", "slurm", or "" for agents that the test starts. `joins`: no machine has a certificate; each gets one of the
+    partition's own authority with a token."""
 
-    def __init__(self, test, engine, names=("h1", "h2", "h3"), **more):
+    def __init__(self, test, engine, names=("h1", "h2", "h3"), joins=False, **more):
         super().__init__(test, names=names, **more)
-        self.engine, self.ssh, self.slurm, self.environment = engine, None, None, None
-        for name in names:
+        self.engine, self.ssh, self.slurm, self.environment, self.joins = engine, None, None, None, joins
+        if joins:
+            place = f"{self.bed.control.address}:7300"
+            text = "".join(line for line in self.file.read_text().splitlines(keepends=True) if not line.startswith("tls_"))
+            self.file.write_text(text.replace("[security]\n", f'[security]\nown_authority = true\njoin = "{place}"\n')
+                                 + "".join(f'[engine.{engine}]\njoin = "{place}"\n' for engine in ENGINES))
+        for name in () if joins else names:
             there = self.bed[name].directory / "certificates"
             there.mkdir()
             certificate, key = self.files[name]
             for source, target in ((certificate, "host.crt"), (key, "host.key"), (self.authority.certificate, "ca.crt")):
                 shutil.copy(source, there / target)
-        self.context = context_of(self.authority.certificate, self.files["ctl"])
-        self.context.check_hostname = False
+
+    @property
+    def context(self):
+        own = self.bed.control.directory / "run" / "authority"
+        context = (context_of(own / "ca.crt", (own / "partition.crt", own / "partition.key")) if self.joins
+                   else context_of(self.authority.certificate, self.files["ctl"]))
+        context.check_hostname = False
+        return context
 
     def __enter__(self):
         if self.engine == "ssh":
@@ -55,7 +67,13 @@ class BroughtMachines(Machines):
         for name in self.names:
             directory = self.bed[name].directory
             text = text.replace(f"[hosts.{name}]\n", f'[hosts.{name}]\ndir = "{directory}/weir"\ncertificates = "{directory}/certificates"\n')
-        self.file.write_text(text + OF_ENGINES.format(program=PROGRAM, client=client))
+        of_engines = OF_ENGINES.format(program=PROGRAM, client=client)
+        if self.joins:  # the sections are there already
+            for section in of_engines.strip().split("[engine.")[1:]:
+                head, keys = section.split("]\n", 1)
+                text = text.replace(f"[engine.{head}]\n", f"[engine.{head}]\n{keys.strip()}\n")
+            of_engines = ""
+        self.file.write_text(text + of_engines)
         return self
 
     def start_run(self, *more, env=None):

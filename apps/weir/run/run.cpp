@@ -316,10 +316,34 @@ std::uint64_t next_epoch(const control::Partition& partition, const RunDirectory
     return epoch;
 }
 
+/// Only machines that join ask for one; see check_joins().
+control::HostEngines::MakeToken tokens_of(const std::optional<OwnAuthority>& own, const Clock& clock) {
+    if (!own) return {};
+    return [&own, &clock](const std::string& host) -> Result<std::string> {
+        const auto token = WEIR_TRY(service::make_join_token(own->authority().certificate().fingerprint()));
+        WEIR_TRY(service::JoinTokens(own->tokens_file(), clock).add(token, host));
+        return token.text();
+    };
+}
+
+/// Machines that join need an authority and a port for it.
+Result<> check_joins(const control::Partition& partition, const RunOptions& options, const PartitionSettings& shared) {
+    for (const auto& host : partition.hosts) {
+        if (host.start.join.empty() || host.start.engine == control::EngineKind::none) continue;
+        if (!shared.security.own_authority || options.join.empty())
+            return fail(Errc::usage,
+                        fmt::format("{}:{}: [hosts.{}] joins at {}: that needs own_authority = true and join in "
+                                    "[security]",
+                                    partition.file.native(), host.line, host.name, host.start.join));
+        if (const auto good = service::check_host_name(host.name); !good) return good;
+    }
+    return {};
+}
+
 Reached stations_on_hosts(const control::Partition& partition, const RunOptions& options, const RunDirectory& directory,
-                          service::ControlCalls& calls, service::ControlCalls& events, const Reporter& report,
-                          const Clock& clock) {
-    auto engines = std::make_unique<control::HostEngines>(partition, report, clock);
+                          const std::optional<OwnAuthority>& own, service::ControlCalls& calls,
+                          service::ControlCalls& events, const Reporter& report, const Clock& clock) {
+    auto engines = std::make_unique<control::HostEngines>(partition, tokens_of(own, clock), report, clock);
     const control::HostLauncherOptions of_hosts{
         .name = fmt::format("{} ({}, pid {})", partition.name, system_name(), ::getpid()),
         .epoch = next_epoch(partition, directory, calls, clock),
@@ -392,6 +416,7 @@ int run_run(RunOptions& options) {
         return fail_usage(weir_run,
                           "--join needs own_authority = true in [security] of the partition file: who joins "
                           "gets a certificate of that authority");
+    if (const auto good = check_joins(*partition, options, *shared); !good) return fail_with(weir_run, good.error());
     if (const auto good = check_certificates(record->text, options.partition, system_clock().wall()); !good)
         return fail_with(weir_run, good.error());
     const auto directory = RunDirectory::prepare(options.directory, record->text, *partition);
@@ -422,9 +447,9 @@ int run_run(RunOptions& options) {
     if (!calls) return fail_with(weir_run, calls.error());
     const auto events = service::ControlCalls::start(*tls);
     if (!events) return fail_with(weir_run, events.error());
-    const auto stations =
-        on_hosts ? stations_on_hosts(*partition, options, *directory, **calls, **events, reports.reporter(), clock)
-                 : stations_here(**calls, **events);
+    const auto stations = on_hosts ? stations_on_hosts(*partition, options, *directory, *own, **calls, **events,
+                                                       reports.reporter(), clock)
+                                   : stations_here(**calls, **events);
     control::CatalogueKeeper keeper(std::move(*numbers), directory->catalogues(stations.books_elsewhere),
                                     control::OpenRun(directory->path() / "run-open.json"), directory->path(),
                                     record_of(options, record->text));

@@ -98,6 +98,8 @@ protected:
 const std::string one_slurm =
     "[hosts.h1]\naddress = \"10.77.0.11:7400\"\nengine = \"slurm\"\nmachine = \"node1\"\n"
     "[engine.slurm]\ndir = \"/data/weir\"\ncertificates = \"/etc/weir\"\noptions = [\"--exclusive\"]\n";
+const std::string one_slurm_bare =
+    "[hosts.h1]\naddress = \"127.0.0.1:7400\"\nengine = \"slurm\"\n[engine.slurm]\ndir = \"/data/weir\"\n";
 const std::string one_ssh =
     "[hosts.h1]\naddress = \"127.0.0.1:7400\"\nengine = \"ssh\"\n[engine.ssh]\ndir = \"/data/weir\"\n";
 
@@ -139,8 +141,8 @@ TEST_F(EnginesTest, AMachineSaysOrItsEngineSaysHowItsAgentIsStarted) {
     EXPECT_EQ(partition.hosts[0].start.machine, "node1");
     EXPECT_EQ(partition.hosts[0].start.program, "weir");
     EXPECT_EQ(agent_command(partition.hosts[0], true),
-              "'weir' host --name 'h1' --listen '10.77.0.11:7400' --dir '/data/weir' --ends-with-run --tls-certificate "
-              "'/etc/weir/host.crt' --tls-key '/etc/weir/host.key' --tls-ca '/etc/weir/ca.crt' --background");
+              "'weir' host --name 'h1' --listen '10.77.0.11:7400' --dir '/data/weir' --ends-with-run --certificates "
+              "'/etc/weir' --background");
     EXPECT_EQ(partition.hosts[1].start.engine, EngineKind::none);
     ASSERT_TRUE(set_engine(partition, EngineKind::slurm));
     EXPECT_EQ(partition.hosts[1].start.engine, EngineKind::slurm);
@@ -170,13 +172,13 @@ TEST_F(EnginesTest, SshStartsTheAgentAndReportsWhyItCannot) {
     script("ssh", "printf '%s\\n' \"$@\" >" + (folder / "words").native());
     const auto partition = partition_with(one_ssh);
     const auto engine = make_ssh_engine(partition.hosts.front(), system_clock());
-    engine->bring();
+    engine->bring({});
     EXPECT_EQ(*outcome(*engine), "its agent was started by ssh h1");
     EXPECT_EQ(text_of_file("words"),
               "-T\n-o\nBatchMode=yes\n-o\nConnectTimeout=5\n--\nh1\n'weir' host --name 'h1' --listen "
               "'127.0.0.1:7400' --dir '/data/weir' --ends-with-run --background\n");
     script("ssh", "echo 'h1: Permission denied (publickey).' >&2; exit 255");
-    engine->bring();
+    engine->bring({});
     EXPECT_EQ(outcome(*engine).error().message(), "ssh: h1: Permission denied (publickey).");
 }
 
@@ -186,29 +188,45 @@ TEST_F(EnginesTest, SlurmGetsOneJobAndAFreshOneWhenThatHasEnded) {
     script("scancel", "");
     const auto partition = partition_with(one_slurm);
     const auto engine = make_slurm_engine(partition.hosts.front(), system_clock());
-    engine->bring();
+    engine->bring({});
     EXPECT_EQ(*outcome(*engine), "job 17 of Slurm shall start its agent");
     EXPECT_THAT(text_of_file("calls"), HasSubstr("--no-requeue"));
     EXPECT_THAT(text_of_file("calls"), HasSubstr("--job-name=weir-h1 --nodelist=node1 --exclusive\n"));
     EXPECT_EQ(text_of_file("script"),
               "#!/bin/sh\nmkdir -p '/data/weir' && exec >>'/data/weir'/agent.log 2>&1 && exec 'weir' host --name 'h1' "
               "--listen "
-              "'10.77.0.11:7400' --dir '/data/weir' --ends-with-run --tls-certificate '/etc/weir/host.crt' --tls-key "
-              "'/etc/weir/host.key' --tls-ca '/etc/weir/ca.crt'\n");
-    engine->bring();
+              "'10.77.0.11:7400' --dir '/data/weir' --ends-with-run --certificates '/etc/weir'\n");
+    engine->bring({});
     EXPECT_EQ(*outcome(*engine), "its job 17 is PENDING (Resources)");
     EXPECT_EQ(calls_of("sbatch"), 1U) << "it is waited for";
     script("squeue", "");  // it has ended
     script("sbatch", "echo '18;cluster'");
-    engine->bring();
+    engine->bring({});
     EXPECT_EQ(*outcome(*engine), "job 18 of Slurm shall start its agent");
     script("squeue", "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1");  // long ago
     script("sbatch", "echo 19");
-    engine->bring();
+    engine->bring({});
     EXPECT_EQ(*outcome(*engine), "job 19 of Slurm shall start its agent");
     engine->take_back();
     EXPECT_EQ(*outcome(*engine), "its job 19 is cancelled");
     EXPECT_THAT(text_of_file("calls"), testing::EndsWith("scancel 19\n"));
+}
+
+TEST_F(EnginesTest, AJoinTokenGoesByStdinAlone) {
+    script("ssh", "cat >" + (folder / "input").native() + "; env >>" + (folder / "calls").native());
+    script("sbatch", "cat >" + (folder / "script").native() + "; env >>" + (folder / "calls").native() + "; echo 17");
+    const std::string joins = "join = \"10.77.0.10:7300\"\ncertificates = \"/data/weir/c\"\n";
+    for (auto make : {make_ssh_engine, make_slurm_engine}) {
+        const auto partition = partition_with((make == make_ssh_engine ? one_ssh : one_slurm_bare) + joins);
+        const auto engine = make(partition.hosts.front(), system_clock());
+        engine->bring("THE-TOKEN");
+        EXPECT_TRUE(outcome(*engine).has_value());
+    }
+    EXPECT_EQ(text_of_file("input"), "THE-TOKEN");
+    EXPECT_THAT(text_of_file("script"),
+                testing::EndsWith("--join '10.77.0.10:7300' --token-file - <<'TOKEN'\nTHE-TOKEN\nTOKEN\n"));
+    EXPECT_THAT(text_of_file("calls"), testing::Not(HasSubstr("THE-TOKEN")));
+    EXPECT_THAT(text_of_file("calls"), HasSubstr("--token-file -"));
 }
 
 TEST_F(EnginesTest, AControllerThatIsNotThereCostsNoJob) {
@@ -217,21 +235,21 @@ TEST_F(EnginesTest, AControllerThatIsNotThereCostsNoJob) {
     script("scancel", "echo 'Unable to contact slurm controller' >&2; exit 1");
     const auto partition = partition_with(one_slurm);
     const auto engine = make_slurm_engine(partition.hosts.front(), system_clock());
-    engine->bring();
+    engine->bring({});
     EXPECT_TRUE(outcome(*engine).has_value());
-    engine->bring();
+    engine->bring({});
     EXPECT_EQ(outcome(*engine).error().message(), "squeue: Unable to contact slurm controller (connect failure)");
     EXPECT_EQ(calls_of("sbatch"), 1U);
     engine->take_back();
     EXPECT_EQ(outcome(*engine).error().message(), "scancel: Unable to contact slurm controller");
     EXPECT_EQ(engine->remains(), "job 17");
     script("squeue", "echo 'RUNNING (None)'");
-    engine->bring();
+    engine->bring({});
     EXPECT_EQ(*outcome(*engine),
               "its job 17 runs, and no agent answers at 10.77.0.11:7400; look at /data/weir/agent.log there");
     script("squeue", "");
     script("sbatch", "echo 'x; rm -rf /'");
-    engine->bring();
+    engine->bring({});
     EXPECT_THAT(outcome(*engine).error().message(), HasSubstr("which is no job"));
 }
 
@@ -261,7 +279,7 @@ TEST_F(EnginesOfAPartition, AreAskedAgainWithGrowingPausesAndWarnOnce) {
     script("ssh", "echo 'No route to host' >&2; exit 255");
     const auto partition = partition_with(one_ssh);
     ManualClock clock;
-    HostEngines engines(partition, reporter(), clock);
+    HostEngines engines(partition, {}, reporter(), clock);
     EXPECT_FALSE(engines.has_begun(0));
     std::size_t calls = 0;
     for (const auto pause : {0s, 1s, 2s, 4s, 8s, 15s, 15s}) {
@@ -280,11 +298,43 @@ TEST_F(EnginesOfAPartition, AreAskedAgainWithGrowingPausesAndWarnOnce) {
     EXPECT_EQ(reports.back(), "h1: its agent was started by ssh h1");
 }
 
+TEST_F(EnginesOfAPartition, GiveATokenToMachinesThatJoinAndAFreshOneWhenItMayBeUsedOrHasEnded) {
+    script("ssh", "cat >>" + (folder / "tokens").native() + "; exit 1");
+    const auto partition = partition_with(one_ssh + "join = \"10.77.0.10:7300\"\ncertificates = \"/c\"\n");
+    ManualClock clock;
+    Result<std::string> token = "first ";
+    std::size_t made = 0;
+    HostEngines engines(
+        partition,
+        [&](const std::string& host) {
+            EXPECT_EQ(host, "h1");
+            ++made;
+            return token;
+        },
+        reporter(), clock);
+    for (int i = 0; i < 3; ++i) {
+        calls_after(engines, view("unknown"));
+        clock.advance(15s);
+    }
+    token = "second ";
+    calls_after(engines, view("up", true));
+    calls_after(engines, view("lost"));
+    clock.advance(9min);
+    token = "third ";
+    calls_after(engines, view("lost"));
+    EXPECT_EQ(text_of_file("tokens"), "first first first second third ");
+    EXPECT_EQ(made, 3U);
+    clock.advance(9min);
+    token = fail(Errc::limit, "too many tokens");
+    EXPECT_EQ(calls_after(engines, view("lost")), 5U) << "it is of no use without one";
+    EXPECT_EQ(reports.back(), "ssh did not bring h1: too many tokens; it is tried again");
+}
+
 TEST_F(EnginesOfAPartition, AreNotAskedForAMachineThatAnswersOrWasNotAskedItself) {
     script("ssh", "");
     const auto partition = partition_with(one_ssh);
     const ManualClock clock;
-    HostEngines engines(partition, reporter(), clock);
+    HostEngines engines(partition, {}, reporter(), clock);
     HostView fresh;
     fresh.state = "unknown";
     for (const auto& host : {fresh, view("up", true), view("suspected"), view("unknown", true), view("lost", true)}) {
@@ -298,7 +348,7 @@ TEST_F(EnginesOfAPartition, TakeBackOnlyWhatDoesNotAnswer) {
     script("scancel", "");
     const auto partition = partition_with(one_slurm);
     const ManualClock clock;
-    HostEngines engines(partition, reporter(), clock);
+    HostEngines engines(partition, {}, reporter(), clock);
     engines.step({view("unknown")});
     engines.settle();
     auto ends = view("up", true);
@@ -314,7 +364,7 @@ TEST_F(EnginesOfAPartition, TakeBackOnlyWhatDoesNotAnswer) {
     EXPECT_EQ(calls_of("scancel"), 1U) << "there is nothing more";
     script("scancel", "echo 'no controller' >&2; exit 1");
     ManualClock later;
-    HostEngines others(partition, reporter(), later);
+    HostEngines others(partition, {}, reporter(), later);
     others.step({view("unknown")});
     others.settle();
     others.end({view("unknown")});

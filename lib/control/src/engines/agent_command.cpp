@@ -18,10 +18,8 @@ std::string agent_command(const HostEntry& host, bool in_background) {
     const auto& start = host.start;
     auto command = fmt::format("{} host --name {} --listen {} --dir {} --ends-with-run", shell_word(start.program),
                                shell_word(host.name), shell_word(host.address), shell_word(start.directory));
-    if (!start.certificates.empty())
-        command +=
-            fmt::format(" --tls-certificate {} --tls-key {} --tls-ca {}", shell_word(start.certificates + "/host.crt"),
-                        shell_word(start.certificates + "/host.key"), shell_word(start.certificates + "/ca.crt"));
+    if (!start.certificates.empty()) command += " --certificates " + shell_word(start.certificates);
+    if (!start.join.empty()) command += fmt::format(" --join {} --token-file -", shell_word(start.join));
     if (in_background) command += " --background";
     return command;
 }

@@ -18,7 +18,8 @@ class HostEngine {
 public:
     virtual ~HostEngine() = default;  // kills its command, if one runs; what that has started stays
     /// Begins to start the agent of the machine, or to find out why it is not there yet. Not while something is begun.
-    virtual void bring() = 0;
+    /// `token`: a join token as text, for a machine that joins; else empty. It goes there by stdin alone.
+    virtual void bring(const std::string& token) = 0;
     /// Begins to take back what was begun for the machine: run control ends, and its agent does not answer.
     virtual void take_back() = 0;
     /// What is not known to be taken back, for a person who has to do it: "job 17". Empty: nothing that could be.

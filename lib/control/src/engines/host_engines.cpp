@@ -18,6 +18,7 @@ constexpr std::chrono::milliseconds pause_first = 1s;
 constexpr std::chrono::milliseconds pause_max = 15s;
 constexpr std::ptrdiff_t attempts_max = 16;  // at once: each is a process
 constexpr auto end_deadline = 5s;
+constexpr auto token_kept = 9min;  // it is good for ten
 
 std::unique_ptr<HostEngine> engine_of(const HostEntry& host, const Clock& clock) {
     switch (host.start.engine) {
@@ -37,27 +38,30 @@ struct HostEngines::Machine {
     SteadyTime next{};
     std::chrono::milliseconds pause = pause_first;
     std::string reported{};  // the last of it, since an agent answered
+    std::string token{};     // that was made for it, and may not be used yet
+    SteadyTime token_made{};
 
     /// What came of what is under way.
     void look(const Reporter& report, SteadyTime now) {
-        auto outcome = engine->step();
-        if (!outcome) return;
+        if (const auto outcome = engine->step()) came(*outcome, report, now);
+    }
+    void came(const Result<std::string>& outcome, const Reporter& report, SteadyTime now) {
         trying = false;
         next = now + pause;
         pause = std::min(pause * 2, pause_max);
-        auto text = *outcome ? **outcome : outcome->error().message();
+        auto text = outcome ? *outcome : outcome.error().message();
         if (text == reported) return;  // once, and not with each attempt
         reported = text;
-        report({.severity = *outcome ? Severity::information : Severity::warning,
-                .what = *outcome ? fmt::format("{}: {}", entry.name, text)
-                                 : fmt::format("{} did not bring {}", name(entry.start.engine), entry.name),
-                .why = *outcome ? "" : text,
-                .advice = *outcome ? "" : "it is tried again"});
+        report({.severity = outcome ? Severity::information : Severity::warning,
+                .what = outcome ? fmt::format("{}: {}", entry.name, text)
+                                : fmt::format("{} did not bring {}", name(entry.start.engine), entry.name),
+                .why = outcome ? "" : text,
+                .advice = outcome ? "" : "it is tried again"});
     }
 };
 
-HostEngines::HostEngines(const Partition& partition, Reporter report, const Clock& clock)
-    : report_(std::move(report)), clock_(clock) {
+HostEngines::HostEngines(const Partition& partition, MakeToken make_token, Reporter report, const Clock& clock)
+    : make_token_(std::move(make_token)), report_(std::move(report)), clock_(clock) {
     for (const auto& host : partition.hosts) {
         auto engine = engine_of(host, clock);
         machines_.push_back(engine ? std::make_unique<Machine>(host, std::move(engine)) : nullptr);
@@ -82,13 +86,26 @@ void HostEngines::step(const std::vector<HostView>& hosts) {
             machine->pause = pause_first;
             machine->next = {};
             machine->reported.clear();
+            machine->token.clear();
             continue;
         }
         if (now < machine->next || attempts >= attempts_max) continue;
-        machine->engine->bring();
-        machine->trying = machine->begun = true;
-        ++attempts;
+        bring(*machine, now);
+        if (machine->trying) ++attempts;
     }
+}
+
+/// A token is used for several attempts: not every one comes to use it, and how many there are is limited.
+void HostEngines::bring(Machine& machine, SteadyTime now) {
+    if (!machine.entry.start.join.empty() && (machine.token.empty() || now - machine.token_made >= token_kept)) {
+        auto token = make_token_ ? make_token_(machine.entry.name)
+                                 : Result<std::string>(fail(Errc::usage, "there is nobody who makes join tokens"));
+        if (!token) return machine.came(std::unexpected(token.error()), report_, now);
+        machine.token = std::move(*token);
+        machine.token_made = now;
+    }
+    machine.engine->bring(machine.token);
+    machine.trying = machine.begun = true;
 }
 
 bool HostEngines::has_begun(std::size_t host) const noexcept {

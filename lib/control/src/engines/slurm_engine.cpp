@@ -18,9 +18,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto deadline = 30s;  // a controller that is not there is named after 9 to 18 s
+constexpr auto slurm_deadline = 30s;  // a controller that is not there is named after 9 to 18 s
 
-std::string trimmed(std::string text) {
+std::string without_line_end(std::string text) {
     while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) text.pop_back();
     return text;
 }
@@ -29,7 +29,8 @@ class SlurmEngine final : public HostEngine {
 public:
     SlurmEngine(const HostEntry& host, const Clock& clock) : host_(host), clock_(clock) {}
 
-    void bring() override {
+    void bring(const std::string& token) override {
+        token_ = token;
         if (job_.empty()) return submit();
         doing_ = Doing::ask;
         start({"squeue", "--noheader", "--jobs=" + job_, "--format=%T (%r)"}, {});
@@ -61,7 +62,7 @@ private:
     enum class Doing { ask, submit, cancel };
 
     void start(const std::vector<std::string>& words, const std::string& input) {
-        auto started = EngineCommand::start(words, input, EngineCommand::Environment::narrow, deadline, clock_);
+        auto started = EngineCommand::start(words, input, EngineCommand::Environment::narrow, slurm_deadline, clock_);
         if (started) command_ = std::move(*started);
         else failed_ = std::move(started.error());
     }
@@ -79,20 +80,23 @@ private:
                                        "--nodelist=" + host_.start.machine};
         words.insert(words.end(), host_.start.options.begin(), host_.start.options.end());
         const auto directory = shell_word(host_.start.directory);
-        start(words, fmt::format("#!/bin/sh\nmkdir -p {0} && exec >>{0}/agent.log 2>&1 && exec {1}\n", directory,
-                                 agent_command(host_, false)));
+        auto script = fmt::format("#!/bin/sh\nmkdir -p {0} && exec >>{0}/agent.log 2>&1 && exec {1}", directory,
+                                  agent_command(host_, false));
+        // Scripts of jobs are for their owner and administrators to read.
+        if (!token_.empty()) script += fmt::format(" <<'TOKEN'\n{}\nTOKEN", token_);
+        start(words, script + "\n");
     }
 
     std::optional<Result<std::string>> asked(const Result<std::string>& end) {
         // A job that has ended is not shown, and after a while it is not known any more.
-        const bool gone = end ? trimmed(*end).empty() : end.error().context.contains("Invalid job id");
+        const bool gone = end ? without_line_end(*end).empty() : end.error().context.contains("Invalid job id");
         if (gone) {
             job_.clear();
             submit();
             return std::nullopt;
         }
         if (!end) return std::unexpected(end.error());
-        const auto state = on_one_line(trimmed(*end), 200);
+        const auto state = on_one_line(without_line_end(*end), 200);
         if (!state.starts_with("RUNNING")) return fmt::format("its job {} is {}", job_, state);
         return fmt::format("its job {} runs, and no agent answers at {}; look at {}/agent.log there", job_,
                            host_.address, host_.start.directory);
@@ -100,7 +104,7 @@ private:
 
     std::optional<Result<std::string>> submitted(const Result<std::string>& end) {
         if (!end) return std::unexpected(end.error());
-        auto job = trimmed(*end);
+        auto job = without_line_end(*end);
         job.erase(std::min(job.find(';'), job.size()));  // the cluster
         if (job.empty() || !std::ranges::all_of(job, [](unsigned char c) { return std::isdigit(c) != 0; }))
             return fail(Errc::corrupt, fmt::format("sbatch printed \"{}\", which is no job", on_one_line(*end, 100)));
@@ -115,7 +119,8 @@ private:
 
     const HostEntry& host_;
     const Clock& clock_;
-    std::string job_;  // the last that was asked for
+    std::string token_{};
+    std::string job_{};  // the last that was asked for
     Doing doing_ = Doing::ask;
     std::optional<EngineCommand> command_;
     std::optional<Error> failed_;

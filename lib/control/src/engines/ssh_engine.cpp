@@ -12,20 +12,20 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto deadline = 20s;
+constexpr auto ssh_deadline = 45s;  // a machine may join for 30 s
 
 class SshEngine final : public HostEngine {
 public:
     SshEngine(const HostEntry& host, const Clock& clock) : host_(host), clock_(clock) {}
 
-    void bring() override {
+    void bring(const std::string& token) override {
         auto words = host_.start.command;
         // What a user has set in the command goes before it: of an option that is given twice, ssh takes the first.
         for (const auto* option : {"-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=5", "--"})
             words.emplace_back(option);
         words.push_back(host_.start.machine);
         words.push_back(agent_command(host_, true));
-        auto started = EngineCommand::start(words, {}, EngineCommand::Environment::whole, deadline, clock_);
+        auto started = EngineCommand::start(words, token, EngineCommand::Environment::whole, ssh_deadline, clock_);
         if (started) command_ = std::move(*started);
         else failed_ = std::move(started.error());
     }

@@ -37,6 +37,8 @@ void add_start(service::Settings& settings, const std::string& section, AgentSta
     settings.add(section, "dir", start.directory, "of the agent there, for an engine");
     settings.add(section, "certificates", start.certificates,
                  "directory there with host.crt, host.key and ca.crt, for an engine");
+    settings.add(section, "join", start.join,
+                 "run control's port for joins, where the machine gets its certificate; empty: it has one");
 }
 
 Result<> read_engine(Partition& partition, const service::ConfigurationSection& section, std::string_view text) {
@@ -72,6 +74,7 @@ Result<> complete(const Partition& partition, HostEntry& host) {
     or_shared(start.program, shared.program, "weir");
     or_shared(start.directory, shared.directory);
     or_shared(start.certificates, shared.certificates);
+    or_shared(start.join, shared.join);
     start.command = shared.command;
     if (start.command.empty()) start.command = {"ssh"};
     start.options = shared.options;
@@ -88,6 +91,8 @@ Result<> complete(const Partition& partition, HostEntry& host) {
                                  start.directory, host.name));
     if (start.certificates.empty() && !is_loopback(host.address))
         return lacks("certificates", "/etc/weir", ", and beyond 127.0.0.1 its agent needs them");
+    if (!start.join.empty() && start.certificates.empty())
+        return lacks("certificates", "/data/weir/certificates", " for what it gets where it joins");
     if (start.machine.starts_with('-'))
         return wrong(partition, host.line,
                      fmt::format("machine = \"{}\" of [hosts.{}] is an option", start.machine, host.name));

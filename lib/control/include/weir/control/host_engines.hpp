@@ -5,11 +5,14 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "weir/base/clock.hpp"
 #include "weir/base/report.hpp"
+#include "weir/base/result.hpp"
 #include "weir/control/host_launcher.hpp"
 #include "weir/control/partition.hpp"
 
@@ -18,8 +21,11 @@ namespace weir::control {
 /// One thread, but for has_begun(), which the destructor of a launcher calls too.
 class HostEngines {
 public:
-    /// The partition, what is reported to and the clock outlive it.
-    HostEngines(const Partition& partition, Reporter report, const Clock& clock);
+    /// A fresh join token for a host, as text.
+    using MakeToken = std::function<Result<std::string>(const std::string& host)>;
+    /// The partition, what is called and the clock outlive it. `make_token`: for machines that join; may be empty when
+    /// none does.
+    HostEngines(const Partition& partition, MakeToken make_token, Reporter report, const Clock& clock);
     ~HostEngines();  // kills commands that still run; agents live on
     HostEngines(const HostEngines&) = delete;
     HostEngines& operator=(const HostEngines&) = delete;
@@ -36,6 +42,8 @@ public:
 
 private:
     struct Machine;
+    void bring(Machine& machine, SteadyTime now);
+    const MakeToken make_token_;
     const Reporter report_;
     const Clock& clock_;
     std::vector<std::unique_ptr<Machine>> machines_;  // nullptr: it has no engine

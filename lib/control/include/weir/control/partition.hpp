@@ -41,6 +41,7 @@ struct AgentStart {
     std::string program{};               // weir there
     std::string directory{};             // of the agent
     std::string certificates{};          // the directory of host.crt, host.key and ca.crt; empty: none are used
+    std::string join{};                  // run control's port for joins, as it is reached from there; empty: none
     std::vector<std::string> command{};  // of ssh: the client, and its options
     std::vector<std::string> options{};  // of sbatch
 };
