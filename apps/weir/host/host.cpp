@@ -6,12 +6,16 @@
 #include <boost/json/serialize.hpp>
 #include <csignal>
 #include <memory>
+#include <optional>
 
 #include "cli/output.hpp"
 #include "cli/process/child_process.hpp"
+#include "host/background.hpp"
 #include "host/commands.hpp"
+#include "host/join.hpp"
 #include "host/own_tls.hpp"
 #include "stations/frame/station_process.hpp"
+#include "weir/base/system_clock.hpp"
 #include "weir/control/host_agent.hpp"
 
 namespace weir::app {
@@ -28,6 +32,11 @@ struct HostOptions {
     std::filesystem::path directory = "weir-host";
     transport::TlsFiles tls;
     std::chrono::milliseconds orphan_after{600'000};
+    std::filesystem::path certificates;  // empty: as in tls
+    std::string join;
+    std::filesystem::path token_file;
+    bool ends_with_run = false;
+    bool background = false;
     bool json = false;
 };
 
@@ -38,10 +47,32 @@ std::vector<std::string> arguments_of(const transport::TlsFiles& tls) {
             "--tls-ca",          tls.authority.native()};
 }
 
+/// What is wrong with the options, in words; empty: nothing.
+std::string misuse(const HostOptions& options) {
+    if (!options.certificates.empty() && options.tls.any())
+        return "--certificates stands for --tls-certificate, --tls-key and --tls-ca; leave them out, or it";
+    if (!options.join.empty() && options.certificates.empty())
+        return "--join needs --certificates D: where the certificate goes";
+    if (!options.join.empty() && options.token_file.empty()) return "--join needs --token-file FILE, or - for stdin";
+    return {};
+}
+
+/// A machine that has no certificate, or one that has lived for half of its time, gets one with the token.
+Result<> join_if_due(const HostOptions& options) {
+    const auto due = certificate_is_due(options.certificates, system_clock());
+    if (due && !*due) return {};
+    const auto token = WEIR_TRY(read_token(options.token_file));
+    WEIR_TRY(join_partition(options.join, token, options.certificates, options.name, system_clock()));
+    return {};
+}
+
 int run_host(HostOptions& options) {
+    if (const auto wrong = misuse(options); !wrong.empty()) return fail_usage(weir_host, wrong);
     if (options.name.empty()) options.name = system_name();
     std::error_code failed;
-    auto tls = options.tls;
+    options.certificates =
+        options.certificates.empty() ? options.certificates : std::filesystem::absolute(options.certificates, failed);
+    auto tls = options.certificates.empty() ? options.tls : host_files(options.certificates);
     for (auto* file : {&tls.certificate, &tls.key, &tls.authority})
         if (!file->empty()) *file = std::filesystem::absolute(*file, failed);
     const auto directory = std::filesystem::absolute(options.directory, failed);
@@ -50,7 +81,16 @@ int run_host(HostOptions& options) {
     if (failed)
         return fail_with(weir_host, Error{Errc::io, failed.value(), fmt::format("cannot use {}", directory.native())});
 
+    std::optional<Background> background;
+    if (options.background) {
+        auto begun = Background::begin();
+        if (!begun) return fail_with(weir_host, begun.error());
+        background = std::move(*begun);
+    }
     std::signal(SIGPIPE, SIG_IGN);
+    if (!options.join.empty()) {
+        if (const auto joined = join_if_due(options); !joined) return fail_with(weir_host, joined.error());
+    }
     StationProcess process(options.name);
     const auto access = tls.any() ? std::optional(service::ControlAccess{tls, {}, {}}) : std::nullopt;
     const auto own = own_tls(access, process.reports.reporter(), process.clock);
@@ -61,7 +101,8 @@ int run_host(HostOptions& options) {
                                                   .directory = directory,
                                                   .program = ChildProcess::self(),
                                                   .arguments = arguments_of(tls),
-                                                  .orphan_after = options.orphan_after},
+                                                  .orphan_after = options.orphan_after,
+                                                  .ends_with_run = options.ends_with_run},
                                                  std::move(*calls), process.reports.reporter(), process.clock);
     if (!agent) return fail_with(weir_host, agent.error());
     auto routes = (*agent)->routes();
@@ -84,8 +125,12 @@ int run_host(HostOptions& options) {
         print("{}: agent at {}, below {}\n", printable(options.name), server->address(), printable(directory.native()));
     }
     flush_output();
+    if (background) {
+        if (const auto left = background->leave(directory / "agent.log"); !left)
+            return fail_with(weir_host, left.error());
+    }
     process.manager.ready();
-    while (!process.signals.wait(1s)) process.manager.alive();
+    while (!process.signals.wait(options.ends_with_run ? 200ms : 1s) && !(*agent)->over()) process.manager.alive();
     process.manager.stopping();
     return exit_good;
 }
@@ -105,6 +150,11 @@ void add_host(CLI::App& parent, Command& chosen) {
     add_value(command, "--tls-ca", options->tls.authority, "F", "whose certificates may ask, PEM");
     add_value(command, "--orphan-after", options->orphan_after, "TIME",
               "without run control for so long, stations are ended properly");
+    add_value(command, "--certificates", options->certificates, "D", "instead: host.crt, host.key, ca.crt in D");
+    add_value(command, "--join", options->join, "H:P", "where this machine gets them when it has none");
+    add_value(command, "--token-file", options->token_file, "F", "of a join token; -: stdin");
+    add_flag(command, "--ends-with-run", options->ends_with_run, "ends when its run control does; for engines");
+    add_flag(command, "--background", options->background, "goes on behind the command, which ends when it listens");
     add_json_flag(command, options->json);
     command.callback([options, &chosen] { chosen = [options] { return run_host(*options); }; });
 }

@@ -36,6 +36,7 @@
 #include "weir/base/file.hpp"
 #include "weir/base/system_clock.hpp"
 #include "weir/catalogue/run_record_file.hpp"
+#include "weir/control/host_engines.hpp"
 #include "weir/control/host_launcher.hpp"
 #include "weir/control/http_links.hpp"
 #include "weir/control/local_launcher.hpp"
@@ -63,6 +64,7 @@ struct RunOptions {
     bool take_over = false;
     bool adopt = false;    // what it left there
     bool standby = false;  // takes over when the run control of the directory is gone
+    std::string engine;    // empty: as in the file
     std::string join;      // empty: as in the file
     bool wait = false;
     bool json = false;
@@ -298,6 +300,7 @@ std::optional<service::Metrics::Collection> collect_certificate(service::Metrics
 /// How stations are launched and reached. The launcher is last: what it ends is still reached.
 struct Reached {
     std::unique_ptr<control::StationLinks> own_links{};
+    std::unique_ptr<control::HostEngines> engines{};
     std::unique_ptr<control::Launcher> launcher{};
     control::StationLinks* links = nullptr;
     RunDirectory::BooksOf books_elsewhere{};
@@ -307,7 +310,7 @@ struct Reached {
 Reached stations_here(service::ControlCalls& calls, service::ControlCalls& events) {
     auto links = std::make_unique<control::HttpLinks>(calls, events);
     auto* all = links.get();
-    return {std::move(links), std::make_unique<control::LocalLauncher>(), all, {}, {}};
+    return {std::move(links), nullptr, std::make_unique<control::LocalLauncher>(), all, {}, {}};
 }
 
 /// Above that of every run control of the directory, and of the machines, whatever the clock says.
@@ -323,20 +326,50 @@ std::uint64_t next_epoch(const control::Partition& partition, const RunDirectory
     return epoch;
 }
 
+/// Only machines that join ask for one; see check_joins().
+control::HostEngines::MakeToken tokens_of(const std::optional<OwnAuthority>& own, const Clock& clock) {
+    if (!own) return {};
+    return [&own, &clock](const std::string& host) -> Result<std::string> {
+        const auto token = WEIR_TRY(service::make_join_token(own->authority().certificate().fingerprint()));
+        WEIR_TRY(service::JoinTokens(own->tokens_file(), clock).add(token, host));
+        return token.text();
+    };
+}
+
+/// Machines that join need an authority and a port for it.
+Result<> check_joins(const control::Partition& partition, const RunOptions& options, const PartitionSettings& shared) {
+    for (const auto& host : partition.hosts) {
+        if (host.start.join.empty() || host.start.engine == control::EngineKind::none) continue;
+        if (!shared.security.own_authority || options.join.empty())
+            return fail(Errc::usage,
+                        fmt::format("{}:{}: [hosts.{}] joins at {}: that needs own_authority = true and join in "
+                                    "[security]",
+                                    partition.file.native(), host.line, host.name, host.start.join));
+        if (const auto good = service::check_host_name(host.name); !good) return good;
+    }
+    return {};
+}
+
 Reached stations_on_hosts(const control::Partition& partition, const RunOptions& options, const RunDirectory& directory,
-                          service::ControlCalls& calls, service::ControlCalls& events, const Reporter& report,
-                          const Clock& clock) {
+                          const std::optional<OwnAuthority>& own, service::ControlCalls& calls,
+                          service::ControlCalls& events, const Reporter& report, const Clock& clock) {
+    auto engines = std::make_unique<control::HostEngines>(partition, tokens_of(own, clock), report, clock);
     const control::HostLauncherOptions of_hosts{
         .name = fmt::format("{} ({}, pid {})", partition.name, system_name(), ::getpid()),
         .epoch = next_epoch(partition, directory, calls, clock),
         .partition_file = directory.partition_file(),
         .take_over = options.take_over,
+        .engines = engines.get(),
     };
     auto launcher = std::make_unique<control::HostLauncher>(partition, of_hosts, calls, events, report, clock);
     if (options.adopt) launcher->look_for_left();
     auto* all = launcher.get();
-    return {nullptr, std::move(launcher), all,
-            [all](const auto&... of_recorder) { return all->books_of(of_recorder...); }, [all] { return all->view(); }};
+    return {nullptr,
+            std::move(engines),
+            std::move(launcher),
+            all,
+            [all](const auto&... of_recorder) { return all->books_of(of_recorder...); },
+            [all] { return all->view(); }};
 }
 
 /// None: the partition file does not ask for it. The directory is locked.
@@ -421,8 +454,16 @@ int run_run(RunOptions& options) {
             return fail_missing(weir_run, fmt::format("{} is not there", source.native()));
         source = std::filesystem::absolute(source, failed);
     }
-    const auto partition = check_partition(record->text, options.partition, options.sources);
+    auto partition = check_partition(record->text, options.partition, options.sources);
     if (!partition) return fail_with(weir_run, partition.error());
+    if (!options.engine.empty()) {
+        const auto engine = control::parse_engine_kind(options.engine);
+        if (!engine)
+            return fail_usage(weir_run, fmt::format("--engine {} is none; there are ssh and slurm", options.engine));
+        if (partition->hosts.empty())
+            return fail_usage(weir_run, "--engine: the partition has no machines, [hosts.NAME]");
+        if (const auto set = control::set_engine(*partition, *engine); !set) return fail_with(weir_run, set.error());
+    }
     const bool on_hosts = !partition->hosts.empty();
     const auto settings = settings_with(options, record->text);
     if (!settings) return fail_with(weir_run, settings.error());
@@ -433,6 +474,7 @@ int run_run(RunOptions& options) {
         return fail_usage(weir_run,
                           "--join needs own_authority = true in [security] of the partition file: who joins "
                           "gets a certificate of that authority");
+    if (const auto good = check_joins(*partition, options, *shared); !good) return fail_with(weir_run, good.error());
     if (const auto good = check_certificates(record->text, options.partition, system_clock().wall()); !good)
         return fail_with(weir_run, good.error());
     const auto directory = RunDirectory::prepare(options.directory, record->text, *partition);
@@ -470,9 +512,9 @@ int run_run(RunOptions& options) {
     if (!calls) return fail_with(weir_run, calls.error());
     const auto events = service::ControlCalls::start(*tls);
     if (!events) return fail_with(weir_run, events.error());
-    const auto stations =
-        on_hosts ? stations_on_hosts(*partition, options, *directory, **calls, **events, reports.reporter(), clock)
-                 : stations_here(**calls, **events);
+    const auto stations = on_hosts ? stations_on_hosts(*partition, options, *directory, *own, **calls, **events,
+                                                       reports.reporter(), clock)
+                                   : stations_here(**calls, **events);
     control::CatalogueKeeper keeper(std::move(*numbers), directory->catalogues(stations.books_elsewhere),
                                     control::OpenRun(RunDirectory::open_run_file(directory->path())), directory->path(),
                                     record_of(options, record->text));
@@ -532,6 +574,8 @@ void add_run(CLI::App& parent, Command& chosen) {
         .group(more_options);
     add_flag(command, "--wait", options->wait, "begins no run: weir run start does").group(more_options);
     add_value(command, "--listen", options->listen, "H:P", "address and port of run control").group(more_options);
+    add_value(command, "--engine", options->engine, "E", "starts agents that are not there: ssh or slurm")
+        .group(more_options);
     add_flag(command, "--take-over", options->take_over,
              "goes on with the stations and the run that another run control of D left")
         .group(more_options);

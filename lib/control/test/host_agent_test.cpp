@@ -66,10 +66,14 @@ protected:
                             << then << "\n";
         ::chmod(path.c_str(), 0755);
     }
-    void start_agent(std::chrono::milliseconds orphan_after = 1h, const std::string& listen = "127.0.0.1:0") {
-        auto started = HostAgent::start(
-            {.name = "h1", .directory = folder / "agent", .program = folder / "program", .orphan_after = orphan_after},
-            std::move(*service::ControlCalls::start()), reporter(), system_clock());
+    void start_agent(std::chrono::milliseconds orphan_after = 1h, const std::string& listen = "127.0.0.1:0",
+                     bool ends_with_run = false) {
+        auto started = HostAgent::start({.name = "h1",
+                                         .directory = folder / "agent",
+                                         .program = folder / "program",
+                                         .orphan_after = orphan_after,
+                                         .ends_with_run = ends_with_run},
+                                        std::move(*service::ControlCalls::start()), reporter(), system_clock());
         ASSERT_TRUE(started) << started.error().message();
         agent = std::move(*started);
         auto serving = service::HttpServer::start({.listen = listen, .connections_per_peer_max = 100}, agent->routes());
@@ -344,6 +348,29 @@ TEST_F(HostAgentTest, WithoutRunControlStationsEndProperly) {
         const auto answer = service::ControlClient(server->address()).get("/host", patience);
         return answer && answer->body.contains("\"signal\":15");
     }));
+}
+
+TEST_F(HostAgentTest, OneThatAnEngineHasStartedIsOverWithItsRunControlOrWithoutOne) {
+    start_agent(1h, "127.0.0.1:0", true);
+    start_launcher();
+    auto process = launch();
+    ASSERT_TRUE(eventually([&] { return process->announcement().has_value(); }));
+    const auto pid = process->pid();
+    EXPECT_FALSE(agent->over());
+    launcher.reset();
+    EXPECT_TRUE(eventually([&] { return agent->over(); }));
+    EXPECT_FALSE(alive(pid));
+
+    server.reset();
+    start_agent(10ms, "127.0.0.1:0", true);
+    EXPECT_TRUE(eventually([&] { return agent->over(); })) << "no run control has come";
+
+    server.reset();
+    start_agent();
+    start_launcher();
+    ASSERT_TRUE(eventually([&] { return launcher->view().front().state == "up"; }));
+    launcher.reset();
+    EXPECT_FALSE(agent->over()) << "who started this one ends it";
 }
 
 TEST_F(HostAgentTest, AMachineThatDoesNotAnswerIsLostAndAStationThatStaysWaitsForIt) {

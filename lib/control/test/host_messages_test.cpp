@@ -45,6 +45,8 @@ TEST(HostMessagesTest, APollIsReadAsItWasWritten) {
     EXPECT_EQ(read->log_after, 99U);
     EXPECT_EQ(read->generation_last, 1'795'746'520'030'000'003U);
     EXPECT_THAT(read->kept, ElementsAre(5U, 1'795'746'520'030'000'003U));
+    EXPECT_FALSE(read->last);
+    EXPECT_TRUE(parse_host_poll(to_json(HostPoll{who, 4, 99, 0, {}, true}))->last);
 }
 
 TEST(HostMessagesTest, APollThatDoesNotSayWhatIsKeptEndsNothing) {

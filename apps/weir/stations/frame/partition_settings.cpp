@@ -105,6 +105,7 @@ void PartitionSettings::declare(service::Settings& settings) {
                  "names of certificates that may ask; beside those with the organizational unit weir-reader");
     settings.ignore_section("run");
     settings.ignore_section("hosts.*");
+    settings.ignore_section("engine.*");
     for (const auto kind : station_kinds) settings.ignore_section(fmt::format("{}.*", weir::name(kind)));
 }
 

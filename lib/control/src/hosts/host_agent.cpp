@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -109,6 +110,7 @@ public:
           report_(std::move(report)),
           clock_(clock),
           instance_(to_string(Guid::random()).substr(0, 8)),
+          spoken_(clock.now()),
           calls_(std::move(calls)) {}
 
     ~Thread() {
@@ -132,6 +134,8 @@ public:
         return {};
     }
 
+    /// Any thread.
+    [[nodiscard]] bool over() const noexcept { return over_.load(std::memory_order_relaxed); }
     /// Any thread.
     void post(std::function<void()> work) { queue_.post(std::move(work)); }
 
@@ -157,6 +161,7 @@ public:
         poll_number_ = order->number;
         polled_last_ = std::max(polled_last_, order->generation_last);
         kept_ = std::move(order->kept);
+        if (order->last) leaving_ = true;
         polls_.push_back({order->log_after, answer, clock_.now() + options_.gathering_max});
         for (auto& [name, hosted] : processes_) ask(hosted);
         answer_polls();
@@ -274,6 +279,7 @@ private:
                      .why = commander_ ? commander_->name + " did before" : ""});
             commander_ = who;
             poll_number_ = 0;
+            leaving_ = false;
         }
         orphaned_ = false;
         spoken_ = now;
@@ -347,7 +353,11 @@ private:
         }
         launch_waiting();
         answer_polls();
-        if (commander_ && !orphaned_ && now - spoken_ >= options_.orphan_after) end_orphans();
+        if ((commander_ || options_.ends_with_run) && !orphaned_ && now - spoken_ >= options_.orphan_after)
+            end_orphans();
+        if (options_.ends_with_run && (leaving_ || orphaned_) && polls_.empty() && waiting_.empty() &&
+            std::ranges::all_of(processes_, [](const auto& entry) { return entry.second.status.end.has_value(); }))
+            over_.store(true, std::memory_order_relaxed);  // nothing else is read because of it
     }
 
     void read_log(Hosted& hosted) {
@@ -441,8 +451,10 @@ private:
     LogBook log_{log_lines};
     std::optional<Commander> commander_;
     SteadyTime logs_read_{};
-    SteadyTime spoken_{};  // by it
+    SteadyTime spoken_;  // by it; at first: when this began
     bool orphaned_ = false;
+    bool leaving_ = false;  // run control has ended
+    std::atomic<bool> over_{false};
     std::uint64_t poll_number_ = 0;
     std::uint64_t polled_last_ = 0;  // the last generation that a poll spoke of, and
     std::set<std::uint64_t> kept_;   // which of them it wants
@@ -459,6 +471,7 @@ private:
 
 HostAgent::HostAgent(std::unique_ptr<Thread> thread) : thread_(std::move(thread)) {}
 HostAgent::~HostAgent() = default;
+bool HostAgent::over() const noexcept { return thread_->over(); }
 
 Result<std::unique_ptr<HostAgent>> HostAgent::start(HostAgentOptions options,
                                                     std::unique_ptr<service::ControlCalls> calls, Reporter report,

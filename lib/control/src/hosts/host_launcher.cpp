@@ -18,6 +18,7 @@
 #include "hosts/host_choice.hpp"
 #include "hosts/host_messages.hpp"
 #include "weir/base/file.hpp"
+#include "weir/control/host_engines.hpp"
 #include "weir/control/http_links.hpp"
 #include "weir/json/parse.hpp"
 
@@ -68,9 +69,10 @@ public:
     struct Host {
         HostEntry entry;
         std::uint64_t poll = 0;  // the last that was sent
-        bool polling = false;
-        bool superseded = false;  // it obeys another run control
-        bool wanted = false;      // a report is
+        bool polling = false, polling_first = true;
+        bool superseded = false;             // it obeys another run control
+        bool answers = false, ends = false;  // HostView
+        bool wanted = false;                 // a report is
         SteadyTime polled{};
         std::optional<SteadyTime> answered{};
         enum class State { unknown, up, suspected, lost } state = State::unknown;
@@ -221,7 +223,8 @@ public:
             all.push_back({host.entry.name, host.entry.address, name_of(host.state), host.trouble, host.weir,
                            std::chrono::duration<double>(silent).count(),
                            static_cast<std::size_t>(std::ranges::count_if(
-                               host.slots, [](const SlotPointer& slot) { return !slot->end.has_value(); }))});
+                               host.slots, [](const SlotPointer& slot) { return !slot->end.has_value(); })),
+                           host.poll > 0 && !host.polling_first, host.answers, host.ends});
         }
         return all;
     }
@@ -232,16 +235,22 @@ public:
         std::vector<std::size_t> told;
         for (std::size_t i = 0; i < hosts_.size(); ++i) {
             hosts_[i].slots.clear();
-            if (hosts_[i].state == Host::State::up || hosts_[i].state == Host::State::suspected) told.push_back(i);
+            if (hosts_[i].state == Host::State::up || hosts_[i].state == Host::State::suspected ||
+                (options_.engines != nullptr && options_.engines->has_begun(i)))
+                told.push_back(i);
         }
         goodbyes_ = told.size();
         for (const auto i : told) {
             ++hosts_[i].poll;
-            calls_.post(hosts_[i].entry.address, "/poll", to_json(poll_of(hosts_[i])), options_.end_deadline,
-                        [self = weak_from_this()](const auto&) {
+            auto last = poll_of(hosts_[i]);
+            last.last = true;
+            calls_.post(hosts_[i].entry.address, "/poll", to_json(last), options_.end_deadline,
+                        [self = weak_from_this(), i](const auto& answer) {
                             const auto core = self.lock();
                             if (!core) return;
                             const std::scoped_lock locked(core->mutex_);
+                            core->hosts_[i].ends = answer && answer->good();
+                            core->hosts_[i].answers = answer.has_value();
                             --core->goodbyes_;
                             core->changed_.notify_all();
                         });
@@ -267,6 +276,7 @@ public:
 
     [[nodiscard]] const Partition& partition() const noexcept { return partition_; }
     [[nodiscard]] service::ControlCalls& calls() const noexcept { return calls_; }
+    [[nodiscard]] HostEngines* engines() const noexcept { return options_.engines; }
     [[nodiscard]] service::ControlCalls& events() const noexcept { return events_; }
 
 private:
@@ -345,18 +355,19 @@ private:
                         if (answer && answer->good()) {
                             auto report = parse_host_report(answer->body);
                             if (report) return core->take(which, std::move(*report));
-                            return core->refused(which, report.error().message(), false);
+                            return core->refused(which, report.error().message(), false, true);
                         }
                         core->refused(which, answer ? answer->error() : answer.error().message(),
-                                      answer && answer->status == 409);
+                                      answer && answer->status == 409, answer.has_value());
                     });
     }
 
     /// `by_another`: it obeys another run control.
-    void refused(std::size_t which, const std::string& why, bool by_another) {
+    void refused(std::size_t which, const std::string& why, bool by_another, bool answers) {
         const std::scoped_lock lock(mutex_);
         auto& host = hosts_[which];
-        host.polling = false;
+        host.polling = host.polling_first = false;
+        host.answers = answers;
         host.superseded = why.starts_with("superseded");
         if (host.superseded)
             report_({.severity = Severity::error,
@@ -375,7 +386,8 @@ private:
         const std::scoped_lock lock(mutex_);
         const auto now = now_;
         auto& host = hosts_[which];
-        host.polling = false;
+        host.polling = host.polling_first = false;
+        host.answers = true;
         host.trouble.clear();
         host.weir = report.weir;
         if (report.weir != WEIR_VERSION) {
@@ -435,6 +447,8 @@ private:
                      .why = why});
         }
         if (silent < options_.lost_after) return;
+        const bool is_brought = !host.answered && host.entry.start.engine != EngineKind::none;
+        if (is_brought && silent < options_.brought_within) return;
         const bool was_there = host.state == Host::State::suspected;
         host.state = Host::State::lost;
         report_({.severity = Severity::error,
@@ -610,7 +624,12 @@ HostLauncher::HostLauncher(const Partition& partition, HostLauncherOptions optio
                            service::ControlCalls& events, Reporter report, const Clock& clock)
     : core_(std::make_shared<Core>(partition, std::move(options), calls, events, std::move(report), clock)) {}
 
-HostLauncher::~HostLauncher() { core_->end(); }
+HostLauncher::~HostLauncher() {
+    auto* engines = core_->engines();
+    if (engines != nullptr) engines->settle();
+    core_->end();
+    if (engines != nullptr) engines->end(core_->view());
+}
 
 Result<std::unique_ptr<LaunchedProcess>> HostLauncher::launch(const LaunchRequest& request) {
     auto slot = WEIR_TRY(core_->launch(request));
@@ -626,7 +645,10 @@ std::shared_ptr<RunBooks> HostLauncher::books_of(const std::string& recorder, co
     return core_->books_of(recorder, directory, catalogue);
 }
 
-void HostLauncher::step() { core_->step(); }
+void HostLauncher::step() {
+    core_->step();
+    if (core_->engines() != nullptr) core_->engines()->step(core_->view());
+}
 
 std::unique_ptr<StationLink> HostLauncher::open(const std::string& address) {
     return std::make_unique<Link>(core_, address);

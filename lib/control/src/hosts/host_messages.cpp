@@ -105,11 +105,13 @@ std::string to_json(const ProcessOrder& order) {
 std::string to_json(const HostPoll& poll) {
     json::array kept;
     for (const auto generation : poll.kept) kept.emplace_back(generation);
-    return json::serialize(json::object{{"commander", json_of(poll.commander)},
-                                        {"number", poll.number},
-                                        {"log_after", poll.log_after},
-                                        {"generation_last", poll.generation_last},
-                                        {"kept", kept}});
+    json::object object{{"commander", json_of(poll.commander)},
+                        {"number", poll.number},
+                        {"log_after", poll.log_after},
+                        {"generation_last", poll.generation_last},
+                        {"kept", kept}};
+    if (poll.last) object["last"] = true;
+    return json::serialize(object);
 }
 
 std::string to_json(const EndOrder& order) {
@@ -192,6 +194,7 @@ Result<HostPoll> parse_host_poll(std::string_view text) {
     } else {
         fields.fail_with("the request has no \"kept\"");  // else all would end
     }
+    poll.last = fields.flag("last", false);
     WEIR_TRY(fields.result());
     return poll;
 }

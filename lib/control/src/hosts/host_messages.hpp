@@ -46,6 +46,7 @@ struct HostPoll {
     std::uint64_t log_after = 0;        // lines of logs that are known
     std::uint64_t generation_last = 0;  // what is not kept, up to this one, ends
     std::set<std::uint64_t> kept{};
+    bool last = false;  // run control ends: an agent that an engine has started ends, too
 };
 
 struct EndOrder {

@@ -19,7 +19,7 @@ std::vector<std::string> known_sections() {
 }  // namespace
 
 const std::vector<std::string>& shared_sections() {
-    static const std::vector<std::string> words{"partition", "data", "network", "security", "hosts", "run"};
+    static const std::vector<std::string> words{"partition", "data", "network", "security", "hosts", "engine", "run"};
     return words;
 }
 

@@ -25,6 +25,7 @@ struct HostAgentOptions {
     std::vector<std::string> arguments{};  // behind those that run control gives: the addresses of this machine
     std::chrono::milliseconds orphan_after{600'000};  // without run control
     std::chrono::milliseconds gathering_max{800};     // for the stations to say how they are, within a poll
+    bool ends_with_run = false;                       // an engine has started it: over() when run control has ended
 };
 
 class HostAgent {
@@ -42,6 +43,10 @@ public:
     /// GET /host, POST /poll, /processes, /end, /books, and everything below /stations/NAME/. The agent outlives the
     /// server.
     [[nodiscard]] std::vector<service::HttpRoute> routes();
+
+    /// It was started with `ends_with_run`, and its run control has ended, or was not there for `orphan_after`; no
+    /// station is left. Any thread.
+    [[nodiscard]] bool over() const noexcept;
 
 private:
     class Thread;

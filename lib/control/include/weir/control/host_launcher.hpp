@@ -21,6 +21,8 @@
 
 namespace weir::control {
 
+class HostEngines;
+
 struct HostLauncherOptions {
     std::string name;         // of this run control, for who reads that it commands: "ctl:/data/run7 (pid 4711)"
     std::uint64_t epoch = 1;  // above those of all run controls before, see next_epoch()
@@ -29,7 +31,9 @@ struct HostLauncherOptions {
     std::chrono::milliseconds poll{200};
     std::chrono::milliseconds suspected_after{3'000};  // without an answer
     std::chrono::milliseconds lost_after{5'000};
-    std::chrono::milliseconds end_deadline{2'000};  // for the agents to hear, at the end, that nothing is wanted
+    std::chrono::milliseconds brought_within{60'000};  // for a machine that an engine brings, at first
+    HostEngines* engines = nullptr;                    // outlives the launcher; none: all agents run already
+    std::chrono::milliseconds end_deadline{2'000};     // for the agents to hear, at the end, that nothing is wanted
 };
 
 struct HostView {
@@ -39,6 +43,9 @@ struct HostView {
     std::string weir{};     // its version
     double silent = 0;      // seconds
     std::size_t stations = 0;
+    bool asked = false;    // at least once
+    bool answers = false;  // at the last poll, be it to refuse
+    bool ends = false;     // it knows that run control has ended
 };
 
 /// One thread, but for view(). The partition and the calls outlive it, and so do what it reports to and the clock.
@@ -63,7 +70,7 @@ public:
     void look_for_left();
     [[nodiscard]] std::unique_ptr<LaunchedProcess> adopt(const LaunchRequest& request) override;
     [[nodiscard]] std::unique_ptr<LogLines> log_of(const LaunchRequest& request) override;
-    void step() override;
+    void step() override;  // of the engines, too
     /// `address`: as launched processes announce it, "10.77.0.11:7400/stations/ros-1".
     [[nodiscard]] std::unique_ptr<StationLink> open(const std::string& address) override;
 

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,12 +28,31 @@ struct StationEntry {
     [[nodiscard]] std::string section() const;  // "readout.ros-1"
 };
 
+/// Who starts the agent of a machine on which none answers. `none`: somebody else has started it.
+enum class EngineKind : std::uint8_t { none, ssh, slurm };
+[[nodiscard]] std::string_view name(EngineKind kind) noexcept;
+/// "ssh", "slurm".
+[[nodiscard]] std::optional<EngineKind> parse_engine_kind(std::string_view text) noexcept;
+
+/// How an engine starts the agent of a machine. Paths are those on that machine.
+struct AgentStart {
+    EngineKind engine = EngineKind::none;
+    std::string machine{};               // as the engine calls it: a destination of ssh, a node of Slurm
+    std::string program{};               // weir there
+    std::string directory{};             // of the agent
+    std::string certificates{};          // the directory of host.crt, host.key and ca.crt; empty: none are used
+    std::string join{};                  // run control's port for joins, as it is reached from there; empty: none
+    std::vector<std::string> command{};  // of ssh: the client, and its options
+    std::vector<std::string> options{};  // of sbatch
+};
+
 /// A machine, with an agent.
 struct HostEntry {
     std::string name{};                // "h1"
     std::string address{};             // of the agent's port: "10.77.0.11:7400"
     std::vector<StationKind> kinds{};  // that are placed there when they name no host; empty: all
     std::size_t line = 0;
+    AgentStart start{};
 };
 
 struct Partition {
@@ -39,6 +60,7 @@ struct Partition {
     std::string name = "weir";
     std::vector<StationEntry> stations{};  // in the order of the file
     std::vector<HostEntry> hosts{};        // in the order of the file; empty: all stations are on run control's machine
+    AgentStart ssh{}, slurm{};             // of [engine.ssh] and [engine.slurm]: what a machine does not say itself
     std::vector<SourceId> sources{};       // ROBs that are expected; empty: whatever the readouts serve
 
     [[nodiscard]] std::size_t count(StationKind kind) const noexcept;
@@ -58,6 +80,9 @@ inline constexpr std::size_t hosts_max = 1024;
 
 /// Errc::usage: one line that names the file, the line in it, and what to change.
 [[nodiscard]] Result<Partition> parse_partition(std::string_view text, const std::filesystem::path& file);
+
+/// The engine of the machines that name none. Errc::usage: one of them lacks what that engine needs.
+[[nodiscard]] Result<> set_engine(Partition& partition, EngineKind engine);
 
 /// What can be known only when the stations run, and their peers are known: every expected source is served, and by one
 /// readout; no two stations are reached at one address.
