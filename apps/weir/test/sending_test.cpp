@@ -250,6 +250,41 @@ TEST(Sending, ARefusalStopsEverythingInTheWordsOfTheRecorder) {
     EXPECT_EQ((*sending)->counts().acknowledged, 0U);
 }
 
+TEST(Sending, SeveralRecordersShareTheEvents) {
+    Recorder one, two, three;
+    SmallEvents source;
+    auto sending = Sending::start(
+        {.to = {one.address(), two.address(), three.address()}, .connections = 2, .events = 20'000}, source);
+    ASSERT_TRUE(sending.has_value()) << sending.error().message();
+    ASSERT_TRUE((*sending)->wait(120s));
+    const auto counts = (*sending)->counts();
+    EXPECT_EQ(counts.acknowledged, 20'000U);
+    EXPECT_EQ(counts.in_doubt, 0U);
+    EXPECT_EQ(one.ids().size() + two.ids().size() + three.ids().size(), 20'000U);
+}
+
+TEST(Sending, OfSeveralRecordersOneThatRefusesIsReportedAndTheOthersGetItsEvents) {
+    Recorder one(Recorder::Answers::acknowledge, delivery::Refusal{wire::ByeReason::wrong_run, "run 9 is recorded"});
+    Recorder two;
+    SmallEvents source;
+    std::mutex mutex;
+    std::vector<std::string> reports;
+    auto sending = Sending::start({.to = {one.address(), two.address()},
+                                   .events = 3000,
+                                   .report =
+                                       [&](const Report& report) {
+                                           const std::scoped_lock lock(mutex);
+                                           reports.push_back(text_of(report));
+                                       }},
+                                  source);
+    ASSERT_TRUE(sending.has_value()) << sending.error().message();
+    ASSERT_TRUE((*sending)->wait(120s));
+    EXPECT_EQ((*sending)->counts().acknowledged, 3000U);
+    EXPECT_FALSE((*sending)->failure().has_value());
+    EXPECT_EQ(two.ids().size(), 3000U);
+    for (const auto& report : reports) EXPECT_NE(report.find("run 9 is recorded"), std::string::npos) << report;
+}
+
 TEST(Sending, WithoutARecorderItGivesUpWhenItWasToldTo) {
     SmallEvents source;
     auto sending = Sending::start({.to = {"127.0.0.1:1"}, .events = 10, .give_up_after = 200ms}, source);

@@ -374,6 +374,7 @@ std::size_t SenderGroup::withdraw(Member& member) {
     const auto stats = line->sender->stats();
     const std::scoped_lock lock(mutex_);
     past_reconnects_ += stats.reconnects;
+    past_sent_ += stats.sent;
     past_resent_ += stats.resent;
     return events.size();
 }
@@ -504,6 +505,7 @@ void SenderGroup::close() {
         const auto stats = member.line->sender->stats();
         const std::scoped_lock lock(mutex_);
         past_reconnects_ += stats.reconnects;
+        past_sent_ += stats.sent;
         past_resent_ += stats.resent;
     }
 }
@@ -523,12 +525,14 @@ SenderGroup::Stats SenderGroup::stats() const {
     (closed_ ? stats.released : stats.held) = stats.accepted - ended;
     if (!closed_) stats.bytes_held = std::min(stats.bytes_accepted, bytes_.load(std::memory_order_relaxed));
     stats.reconnects = past_reconnects_;
+    stats.sent = past_sent_;
     stats.resent = past_resent_;
     for (const auto& member : members_) {
         if (!member.line) continue;
         auto sender = member.line->sender->stats();
         stats.connected += sender.connected ? 1 : 0;
         stats.reconnects += sender.reconnects;
+        stats.sent += sender.sent;
         stats.resent += sender.resent;
         if (!sender.last_problem.empty()) stats.last_problem = std::move(sender.last_problem);
     }

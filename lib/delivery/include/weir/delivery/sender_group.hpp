@@ -106,7 +106,7 @@ public:
         std::array<std::uint64_t, wire::reject_reason_count> rejected{};  // by wire::index(reason)
         std::uint64_t bytes_accepted = 0, bytes_held = 0;  // payload; without events that can be sent to no receiver
         std::uint64_t connected = 0;                       // receivers, now
-        std::uint64_t reconnects = 0, resent = 0;          // of all senders, also of those that are gone
+        std::uint64_t reconnects = 0, sent = 0, resent = 0;  // of all senders, also of those that are gone
         std::uint64_t waits = 0;                           // attempts of send() that found no room
         std::uint64_t moved = 0;                           // given to another receiver than the one that had them
         std::uint64_t in_doubt =
@@ -178,7 +178,7 @@ private:
     std::uint64_t batch_left_ = 0;  // bytes that go there too
     std::optional<Error> failure_;
     bool closed_ = false;
-    std::uint64_t past_reconnects_ = 0, past_resent_ = 0;  // of senders that are gone
+    std::uint64_t past_reconnects_ = 0, past_sent_ = 0, past_resent_ = 0;  // of senders that are gone
 
     std::atomic<std::uint64_t> bytes_{0};  // accepted and not final, and of an attempt to send
     std::atomic<std::uint64_t> rooms_{0};  // times that there was reason to try again
