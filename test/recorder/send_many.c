@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A program that sends events to one or several recorders with the C library until SIGTERM, then waits for every answer
  * and prints what became of them:  send_many HOSTS RUN NAME FIRST_ID EVENTS/S
- * The payload of an event follows from its id: the id, 8 bytes, the lowest first, then id % 3000 more, each id % 251. */
+ * The payload of an event follows from its id: the id, 8 bytes, the lowest first, then id % 3000 more, each id % 251.
+ */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,10 +56,12 @@ int main(int argc, char** argv) {
         fprintf(stderr, "%s\n", result == WEIR_DELIVERY_TIMEOUT ? "not all are answered" : weir_sender_error(sender));
     weir_sender_stats stats;
     weir_sender_get_stats(sender, &stats);
-    printf("{\"sent\": %llu, \"acknowledged\": %llu, \"rejected\": %llu, \"resent\": %llu, \"reconnects\": %llu, \"in_doubt\": %llu}\n",
-           (unsigned long long)sent, (unsigned long long)ended[0], (unsigned long long)ended[1],
-           (unsigned long long)stats.resent, (unsigned long long)stats.reconnects,
-           (unsigned long long)weir_sender_in_doubt(sender));
+    printf(
+        "{\"sent\": %llu, \"acknowledged\": %llu, \"rejected\": %llu, \"resent\": %llu, \"reconnects\": %llu, "
+        "\"in_doubt\": %llu}\n",
+        (unsigned long long)sent, (unsigned long long)ended[0], (unsigned long long)ended[1],
+        (unsigned long long)stats.resent, (unsigned long long)stats.reconnects,
+        (unsigned long long)weir_sender_in_doubt(sender));
     weir_sender_destroy(sender);
     return result == WEIR_DELIVERY_OK ? 0 : 1;
 }

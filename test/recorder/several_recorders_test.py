@@ -29,7 +29,7 @@ NAMES = ("east", "north", "west")
 BATCH = ("--events", 250, "--seed", 4, "--rate", 120, "--give-up-after", "0s")
 STREAM = "calibration_Test"  # of the program with the C library
 EACH_AWAY = 4  # one kill of so many is followed by a longer absence than senders wait for
-AWAY = 6.5  # s: longer than the 5 s after which what a recorder was never sent goes to the others
+AWAY = 4.5  # s: longer than the 3 s after which what a recorder was never sent goes to the others
 
 
 def word(data, at):

@@ -199,8 +199,8 @@ int judge(const SendOptions& options, const Sending& sending, const SendingCount
     }
     if (counts.unanswered > 0) {
         complain(weir_send,
-                 fmt::format("{} has not answered {} of {}{}{}; whether it holds them is not known",
-                             recorders(options), with_commas(counts.unanswered), counted(counts.sent, "event"),
+                 fmt::format("{} has not answered {} of {}{}{}; whether it holds them is not known", recorders(options),
+                             with_commas(counts.unanswered), counted(counts.sent, "event"),
                              counts.last_problem.empty() ? "" : ": ", counts.last_problem));
         return exit_bad;
     }
@@ -289,9 +289,9 @@ int run_send(const SendOptions& options) {
 
 void add_send(CLI::App& parent, Command& chosen) {
     auto options = std::make_shared<SendOptions>();
-    auto& command = add_command(parent, group_record, "send",
-                                "sends events to recorders: raw files again, or a synthetic workload",
-                                "weir send --to localhost:9000 --run 7 --events 10000 --connections 8");
+    auto& command =
+        add_command(parent, group_record, "send", "sends events to recorders: raw files again, or a synthetic workload",
+                    "weir send --to localhost:9000 --run 7 --events 10000 --connections 8");
     add_value(command, "--to", options->to, "H:P", "address and port of a recorder; several share the events");
     add_value(command, "--source", options->files, "FILE", "raw files to replay; repeated, with new ids");
     add_value(command, "--profile", options->profile, "NAME",

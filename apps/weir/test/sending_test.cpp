@@ -189,7 +189,8 @@ TEST(Sending, TheRateIsKeptOverAllConnectionsTogether) {
     Recorder recorder;
     SmallEvents source;
     const auto begin = std::chrono::steady_clock::now();
-    auto sending = Sending::start({.to = {recorder.address()}, .connections = 4, .events = 101, .rate_hz = 200}, source);
+    auto sending =
+        Sending::start({.to = {recorder.address()}, .connections = 4, .events = 101, .rate_hz = 200}, source);
     ASSERT_TRUE(sending.has_value());
     ASSERT_TRUE((*sending)->wait(100s));
     EXPECT_GE(std::chrono::steady_clock::now() - begin, 395ms);  // 100 periods, and at most 100 ms caught up

@@ -63,8 +63,7 @@ TEST(CFace, SharesTheEventsOutToSeveralRecorders) {
     const char* const stream = "physics_Main";
     const std::string payload(5000, 'x');
     for (std::uint64_t id = 1; id <= 300; ++id) {
-        const weir_event event{
-            .global_id = id, .level1_id = 0, .lumi_block = 0, .streams = &stream, .stream_count = 1};
+        const weir_event event{.global_id = id, .level1_id = 0, .lumi_block = 0, .streams = &stream, .stream_count = 1};
         ASSERT_EQ(weir_sender_send(c.sender, &event, payload.data(), payload.size(), nullptr), WEIR_DELIVERY_OK);
     }
     EXPECT_EQ(weir_sender_flush(c.sender, 120'000), WEIR_DELIVERY_OK);

@@ -22,7 +22,8 @@ Result<RunInquiry> RunInquiry::begin(const SenderOptions& options, const std::ve
 }
 
 Result<std::optional<RunNumber>> RunInquiry::wait(std::chrono::milliseconds timeout) {
-    const auto each = std::max(timeout / std::max<std::ptrdiff_t>(std::ssize(senders_), 1), std::chrono::milliseconds(1));
+    const auto each =
+        std::max(timeout / std::max<std::ptrdiff_t>(std::ssize(senders_), 1), std::chrono::milliseconds(1));
     std::optional<Error> failure;
     std::size_t failed = 0;
     for (const auto& sender : senders_) {

@@ -302,8 +302,7 @@ void SenderGroup::look_after(Member& member, SteadyTime now, SteadyTime::duratio
     else if (connected) member.refusal.reset();
     const bool away = !connected && any_connected;
     const bool is_passed_over = away && !member.passed_over && member.away >= options_.pass_over_after;
-    const bool is_lost =
-        away && !member.lost && options_.move_after > 0ms && member.away >= options_.move_after;
+    const bool is_lost = away && !member.lost && options_.move_after > 0ms && member.away >= options_.move_after;
     {
         const std::scoped_lock lock(mutex_);
         member.passed_over = !connected && (member.passed_over || is_passed_over || is_lost);
@@ -413,9 +412,8 @@ void SenderGroup::report(const Peer& receiver, std::string what) const {
 
 /// Where the load decides, another receiver takes what this one refuses; else it is asked again.
 bool SenderGroup::others_get_them(const Peer& receiver) const {
-    return choice_ == Choice::least_loaded && std::ranges::any_of(members_, [&](const Member& other) {
-               return other.receiver.events != receiver.events;
-           });
+    return choice_ == Choice::least_loaded &&
+           std::ranges::any_of(members_, [&](const Member& other) { return other.receiver.events != receiver.events; });
 }
 
 std::string SenderGroup::problem_of(const Member& member) {
@@ -457,7 +455,8 @@ void SenderGroup::send_withdrawn() {
                 for (const auto& member : members_)
                     if (member.line && member.receiver.events == taken.receiver.events) full.push_back(member.line);
             }
-            if (const auto* member = choose(event.description.global_id, event.description.sent_elsewhere, size, full)) {
+            if (const auto* member =
+                    choose(event.description.global_id, event.description.sent_elsewhere, size, full)) {
                 line = member->line;
                 moves = member->receiver.name != taken.receiver.name;
             }

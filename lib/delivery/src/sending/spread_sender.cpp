@@ -226,10 +226,10 @@ private:
     bool released_ = false;
 
     std::mutex closing_;
-    std::stop_source stop_;                // of waiting calls
-    std::optional<RunInquiry> inquiry_;    // begin(), then the thread
-    std::optional<SenderGroup> group_;     // the same, until run_ is set
-    std::jthread care_;                    // the last member
+    std::stop_source stop_;              // of waiting calls
+    std::optional<RunInquiry> inquiry_;  // begin(), then the thread
+    std::optional<SenderGroup> group_;   // the same, until run_ is set
+    std::jthread care_;                  // the last member
 };
 
 Result<std::unique_ptr<SpreadSender>> SpreadSender::open(SenderOptions options, std::vector<std::string> hosts,

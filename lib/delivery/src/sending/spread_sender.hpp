@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The calls of a Sender, to several recorders of one run: each event goes to one that is connected and has the fewest
 // bytes to answer. What a recorder that is away was never sent goes to the others; what it may have recorded waits for
-// it, in the same session, until it is back and says which it has. It goes to the others, marked as sent elsewhere, when the
-// recorder refuses, or is away for `give_up_after` while another one is connected.
+// it, in the same session, until it is back and says which it has. It goes to the others, marked as sent elsewhere,
+// when the recorder refuses, or is away for `give_up_after` while another one is connected.
 //
 //     auto sender = SpreadSender::open({.name = "board-3", .run = RunNumber{358395}}, {"east:9000", "west:9000"});
 //     (*sender)->send({.global_id = GlobalEventId{1}, .tags = {main_stream}}, bytes);
@@ -35,8 +35,8 @@ public:
                                                                     Reporter report = {});
     ~SpreadSender();  // as close()
 
-    /// As of Sender; sequences ascend over all recorders, with gaps where there was no room. An event that is larger than
-    /// the recorder takes is accepted, and rejected (too_large).
+    /// As of Sender; sequences ascend over all recorders, with gaps where there was no room. An event that is larger
+    /// than the recorder takes is accepted, and rejected (too_large).
     [[nodiscard]] Result<Sequence> send(const EventDescription& event, std::span<const Piece> payload);
     [[nodiscard]] Result<std::optional<Sequence>> try_send(const EventDescription& event,
                                                            std::span<const Piece> payload);

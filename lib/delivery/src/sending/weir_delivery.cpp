@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C face of Sender, and of SpreadSender where several recorders are named. Nothing may be thrown through it: what the C++ library itself throws (out of
-// memory, no thread to be had) becomes an error text here.
+// The C face of Sender, and of SpreadSender where several recorders are named. Nothing may be thrown through it: what
+// the C++ library itself throws (out of memory, no thread to be had) becomes an error text here.
 #include "weir/delivery/weir_delivery.h"
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 #include <string>
 #include <thread>
 
-#include "weir/delivery/sender.hpp"
 #include "sending/spread_sender.hpp"
+#include "weir/delivery/sender.hpp"
 
 namespace delivery = weir::delivery;
 namespace wire = weir::wire;
@@ -186,8 +186,8 @@ int weir_sender_try_send_owned(weir_sender* sender, const weir_event* event, con
 
 int weir_sender_flush(weir_sender* sender, uint32_t timeout_ms) {
     return guarded(*sender, [&]() -> weir::Result<int> {
-        const auto flushed = WEIR_TRY(
-            sender->with_it([&](auto& to) { return to.flush(std::chrono::milliseconds(timeout_ms)); }));
+        const auto flushed =
+            WEIR_TRY(sender->with_it([&](auto& to) { return to.flush(std::chrono::milliseconds(timeout_ms)); }));
         return flushed ? WEIR_DELIVERY_OK : WEIR_DELIVERY_TIMEOUT;
     });
 }

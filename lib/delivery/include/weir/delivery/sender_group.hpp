@@ -3,8 +3,8 @@
 // the next event. Every event that was accepted is kept until it is final. A receiver that is not connected for
 // `pass_over_after` while another one is gets no more events, and those that were never sent to it go to the others.
 // Those that were sent and have no answer are in doubt: it may have recorded them. They wait for it, in the same
-// session, until it is back and says which it has. They go to the others only when it is removed from the group, refuses
-// its sender, or is lost: not connected for `move_after` while another one is; marked as sent elsewhere
+// session, until it is back and says which it has. They go to the others only when it is removed from the group,
+// refuses its sender, or is lost: not connected for `move_after` while another one is; marked as sent elsewhere
 // (docs/decisions/0023-one-group-of-senders.md, 0029-an-event-in-doubt-waits-for-its-recorder.md).
 //
 //     SenderGroup group({.sender = {.name = "ef-1", .run = run}}, final, report);
@@ -54,12 +54,12 @@ struct SenderGroupOptions {
     Bytes window{0};  // payload that all receivers together have not answered; 0: sender.window for each is all
     // Of a receiver that is not connected while another one is: after this time the others get what it was never
     // sent. (Where the load decides they get what comes from the first moment on.)
-    std::chrono::milliseconds pass_over_after{5'000};
+    std::chrono::milliseconds pass_over_after{3'000};
     std::chrono::milliseconds move_after{60'000};  // the same, and it is lost: also what it may have; 0: never
     std::optional<std::chrono::milliseconds> reopen_after{
         1000};  // a sender that failed for good; nothing: the group fails
-    // Nothing: a group whose senders are opened again never fails. Else it fails when every receiver refuses its sender,
-    // or none is connected for so long; 0: not by time.
+    // Nothing: a group whose senders are opened again never fails. Else it fails when every receiver refuses its
+    // sender, or none is connected for so long; 0: not by time.
     std::optional<std::chrono::milliseconds> fail_after{};
 };
 
@@ -71,8 +71,8 @@ public:
     using OnFinal =
         std::function<void(const std::shared_ptr<const void>& owner, std::optional<wire::RejectReason> rejected)>;
 
-    /// `report` gets lines for an operator, from any thread; it may be empty, and must not call the group. What is about
-    /// a receiver that is lost, passed over or refuses has a key that begins with `receiver_report`.
+    /// `report` gets lines for an operator, from any thread; it may be empty, and must not call the group. What is
+    /// about a receiver that is lost, passed over or refuses has a key that begins with `receiver_report`.
     static constexpr std::string_view receiver_report = "receiver ";
     SenderGroup(SenderGroupOptions options, OnFinal on_final, Reporter report);
     ~SenderGroup();  // as close()
@@ -104,11 +104,11 @@ public:
         // accepted = acknowledged + sum(rejected) + held + released
         std::uint64_t accepted = 0, acknowledged = 0, held = 0, released = 0;
         std::array<std::uint64_t, wire::reject_reason_count> rejected{};  // by wire::index(reason)
-        std::uint64_t bytes_accepted = 0, bytes_held = 0;  // payload; without events that can be sent to no receiver
-        std::uint64_t connected = 0;                       // receivers, now
+        std::uint64_t bytes_accepted = 0, bytes_held = 0;    // payload; without events that can be sent to no receiver
+        std::uint64_t connected = 0;                         // receivers, now
         std::uint64_t reconnects = 0, sent = 0, resent = 0;  // of all senders, also of those that are gone
-        std::uint64_t waits = 0;                           // attempts of send() that found no room
-        std::uint64_t moved = 0;                           // given to another receiver than the one that had them
+        std::uint64_t waits = 0;                             // attempts of send() that found no room
+        std::uint64_t moved = 0;                             // given to another receiver than the one that had them
         std::uint64_t in_doubt =
             0;  // by event: of lost receivers, and marked as sent before, here or by the station that sent them to us
         std::string last_problem{};  // of a connection; empty when there was none

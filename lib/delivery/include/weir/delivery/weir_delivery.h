@@ -45,9 +45,9 @@ const char* weir_reject_reason_name(uint32_t reason);
 
 /* Fill with zeros first: a zero means the default. Texts are copied. */
 typedef struct {
-    /* "recorder:9000"; needed. Several, "east:9000,west:9000", share the events; all record the same run. What a recorder
-     * that is away may have waits for it until it is back, or for give_up_after_ms; then another one gets it. Such a
-     * sender continues no session: incarnation 0. window_bytes is of all recorders together. */
+    /* "recorder:9000"; needed. Several, "east:9000,west:9000", share the events; all record the same run. What a
+     * recorder that is away may have waits for it until it is back, or for give_up_after_ms; then another one gets it.
+     * Such a sender continues no session: incarnation 0. window_bytes is of all recorders together. */
     const char* host;
     const char* name; /* of this sender; needed */
     uint32_t run;
