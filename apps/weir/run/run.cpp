@@ -51,6 +51,8 @@ using namespace std::chrono_literals;
 
 constexpr const char* weir_run = "weir run";
 constexpr auto standby_look = 200ms;
+constexpr auto look_again = 100ms;              // for machines that did not answer
+constexpr auto no_run_left_patience = 5'000ms;  // for the first of them, where nothing goes on
 
 struct RunOptions {
     std::filesystem::path partition;
@@ -137,23 +139,28 @@ control::LaunchRequest launch_of(const control::StationEntry& station, const Run
 /// Drives the partition until it is down. The thread that launches stations is this one: they end with it.
 class Foreground {
 public:
-    Foreground(const RunOptions& options, control::RunControl& control, ProgressLine& line)
-        : options_(options), control_(control), line_(line) {}
+    Foreground(const RunOptions& options, control::RunControl& control, ProgressLine& line,
+               const std::function<std::optional<std::string>()>& superseded)
+        : options_(options), control_(control), line_(line), superseded_(superseded) {}
 
-    /// A second signal waits for nothing any more.
-    void drive(Signals& signals) {
-        const auto begun = options_.adopt ? control_.take_over() : control_.bring_up();
-        if (!begun) return complain(weir_run, begun.error().message());
+    /// A second signal waits for nothing any more. Errc::refused: another run control has the machines; nothing of
+    /// the run that goes on is this one's any more.
+    Result<> drive(Signals& signals) {
+        WEIR_TRY(options_.adopt ? control_.take_over() : control_.bring_up());
         while (true) {
             control_.step();
             const auto now = control_.glance();
-            if (now.state == control::PartitionState::down) return;
+            if (now.state == control::PartitionState::down) return {};
+            if (const auto by = superseded_ ? superseded_() : std::nullopt)
+                return fail(Errc::refused,
+                            fmt::format("{}; this run control ends, and leaves stations and run to that one", *by));
             next(now);
             show();
             if (!signals.wait(20ms)) continue;
-            if (interrupted_)
-                return control_.abandon(
-                    "interrupted twice: the stations were killed, and what they had in hand is lost");
+            if (interrupted_) {
+                control_.abandon("interrupted twice: the stations were killed, and what they had in hand is lost");
+                return {};
+            }
             interrupted_ = true;
             control_.shut_down("interrupted");
         }
@@ -162,6 +169,7 @@ public:
 private:
     void next(const control::PartitionGlance& now) {
         if (now.state == control::PartitionState::ready && !options_.wait) {
+            if (now.begins_again) return;
             if (now.runs > 0) {
                 control_.shut_down("the run is over");
             } else if (const auto run = control_.start({options_.comment, {}});
@@ -186,6 +194,7 @@ private:
     const RunOptions& options_;
     control::RunControl& control_;
     ProgressLine& line_;
+    const std::function<std::optional<std::string>()> superseded_;
     control::PartitionView before_, last_;
     bool interrupted_ = false;
 };
@@ -305,12 +314,14 @@ struct Reached {
     control::StationLinks* links = nullptr;
     RunDirectory::BooksOf books_elsewhere{};
     std::function<std::vector<control::HostView>()> hosts{};
+    std::function<std::optional<std::string>()> superseded{};
+    std::function<void(std::chrono::milliseconds, const std::function<bool()>&)> look_for_left{};
 };
 
 Reached stations_here(service::ControlCalls& calls, service::ControlCalls& events) {
     auto links = std::make_unique<control::HttpLinks>(calls, events);
     auto* all = links.get();
-    return {std::move(links), nullptr, std::make_unique<control::LocalLauncher>(), all, {}, {}};
+    return {std::move(links), nullptr, std::make_unique<control::LocalLauncher>(), all, {}, {}, {}, {}};
 }
 
 /// Above that of every run control of the directory, and of the machines, whatever the clock says.
@@ -362,14 +373,15 @@ Reached stations_on_hosts(const control::Partition& partition, const RunOptions&
         .engines = engines.get(),
     };
     auto launcher = std::make_unique<control::HostLauncher>(partition, of_hosts, calls, events, report, clock);
-    if (options.adopt) launcher->look_for_left();
     auto* all = launcher.get();
     return {nullptr,
             std::move(engines),
             std::move(launcher),
             all,
             [all](const auto&... of_recorder) { return all->books_of(of_recorder...); },
-            [all] { return all->view(); }};
+            [all] { return all->view(); },
+            [all] { return all->superseded(); },
+            [all](auto at_most, const auto& wait) { all->look_for_left(at_most, wait); }};
 }
 
 /// None: the partition file does not ask for it. The directory is locked.
@@ -394,26 +406,39 @@ Result<service::HttpServer> serve_joins(const std::string& listen, const service
     return service::HttpServer::start(options, service::join_routes(parts));
 }
 
-/// With what the run control before this one took its run, or waited for one.
-std::filesystem::path partition_left(const std::filesystem::path& directory) {
-    const auto open = control::OpenRun(RunDirectory::open_run_file(directory)).left();
-    if (open && *open) {
+struct PartitionLeft {
+    std::filesystem::path file;
+    bool run = false;  // it is the record of one that goes on
+};
+
+/// With what the run control before this one took its run, or waited for one. Nothing: there was none.
+std::optional<PartitionLeft> partition_left(const std::filesystem::path& directory) {
+    std::error_code unknown;
+    if (const auto open = control::OpenRun(directory).left(); open && *open) {
         auto record = catalogue::run_record_path(directory, (*open)->run);
-        if (std::error_code unknown; std::filesystem::exists(record, unknown)) return record;
+        if (std::filesystem::exists(record, unknown)) return PartitionLeft{std::move(record), true};
     }
-    return RunDirectory::partition_file(directory);
+    auto file = RunDirectory::partition_file(directory);
+    return std::filesystem::exists(file, unknown) ? std::optional(PartitionLeft{std::move(file)}) : std::nullopt;
 }
 
-/// Whether another run control worked in the directory with this partition file. Errc::usage: it had another one, and
-/// left a run, which goes on with that only.
-Result<bool> is_that_of_left(const RunDirectory& directory, const std::string& text) {
+/// Whether another run control worked in the directory with this partition file.
+bool is_that_of_left(const RunDirectory& directory, const std::string& text) {
     const auto before = read_text(directory.partition_file(), 64_MiB);
-    if (before && *before == text) return true;
-    std::error_code unknown;
-    if (!std::filesystem::exists(RunDirectory::open_run_file(directory.path()), unknown)) return false;
-    return fail(Errc::usage, fmt::format("the run that was left in {} was begun with another partition file; leave "
-                                         "yours out, and that one is taken",
-                                         directory.path().native()));
+    return before && *before == text;
+}
+
+/// The record of a run says which file that was: `typed`, or another one that counts with the next weir run apply.
+void take_file_of(const catalogue::RunRecord& record, const std::filesystem::path& typed, RunOptions& options) {
+    if (!record.file.empty()) options.partition = record.file;
+    if (typed.empty()) return;
+    const auto text = read_text(typed, 64_MiB);
+    if (text && *text != record.text)
+        complain(weir_run,
+                 fmt::format("{} is not the partition file with which the run was begun; it goes on with that "
+                             "one, and yours counts after weir run apply",
+                             typed.native()));
+    options.partition = std::filesystem::absolute(typed);
 }
 
 /// While another one works in the directory. Nothing: that one has ended properly, or there was none.
@@ -441,7 +466,13 @@ int run_run(RunOptions& options) {
         }
         options.take_over = true;
     }
-    if (options.take_over && options.partition.empty()) options.partition = partition_left(options.directory);
+    std::filesystem::path typed;
+    if (options.take_over) {
+        const auto left = partition_left(options.directory);
+        if (left && (left->run || options.partition.empty())) typed = std::exchange(options.partition, left->file);
+        const auto place = RunPlace::find(options.directory);
+        options.wait = options.wait || (place && place->wait);
+    }
     if (options.partition.empty()) return fail_usage(weir_run, "which partition? weir run PARTITION.toml");
     std::error_code failed;
     options.partition = std::filesystem::absolute(options.partition, failed);
@@ -449,6 +480,7 @@ int run_run(RunOptions& options) {
         return fail_missing(weir_run, fmt::format("{} is not there", options.partition.native()));
     auto record = read_partition(options);
     if (!record) return fail_with(weir_run, record.error());
+    if (options.take_over) take_file_of(*record, typed, options);
     for (auto& source : options.sources) {
         if (!std::filesystem::exists(source, failed))
             return fail_missing(weir_run, fmt::format("{} is not there", source.native()));
@@ -483,11 +515,7 @@ int run_run(RunOptions& options) {
         lease ? Result<control::RunNumbers>(std::move(*lease)) : control::RunNumbers::open(directory->path());
     if (!numbers) return fail_with(weir_run, numbers.error());
     std::filesystem::remove(RunDirectory::result_file(directory->path()), failed);  // of a run before
-    if (options.take_over) {
-        const auto same = is_that_of_left(*directory, record->text);
-        if (!same) return fail_with(weir_run, same.error());
-        options.adopt = *same;
-    }
+    options.adopt = options.take_over && is_that_of_left(*directory, record->text);
     if (const auto written = directory->write_partition_file(record->text); !written)
         return fail_with(weir_run, written.error());
     const auto own = own_authority(*shared, *directory);
@@ -516,7 +544,7 @@ int run_run(RunOptions& options) {
                                                        reports.reporter(), clock)
                                    : stations_here(**calls, **events);
     control::CatalogueKeeper keeper(std::move(*numbers), directory->catalogues(stations.books_elsewhere),
-                                    control::OpenRun(RunDirectory::open_run_file(directory->path())), directory->path(),
+                                    control::OpenRun(directory->path()), directory->path(),
                                     record_of(options, record->text));
     control::RunControl control(
         *partition, settings->options,
@@ -541,17 +569,27 @@ int run_run(RunOptions& options) {
         if (!started) return fail_with(weir_run, started.error());
         joins = std::move(*started);
     }
-    const auto place = RunPlace::announce(directory->path(), server->address(), partition->name,
-                                          access ? access->tls : transport::TlsFiles{}, joins ? joins->address() : "");
+    const auto place =
+        RunPlace::announce(directory->path(), server->address(), partition->name,
+                           access ? access->tls : transport::TlsFiles{}, {joins ? joins->address() : "", options.wait});
     if (!place) return fail_with(weir_run, place.error());
     if (options.wait)
         complain(weir_run, fmt::format("run control is at {} ({}{}); weir run start --dir {}", server->address(),
                                        access ? "TLS, listens at " + options.listen : "this machine only",
                                        joins ? "; hosts join at " + joins->address() : "", directory->path().native()));
 
-    Foreground foreground(options, control, line);
-    foreground.drive(signals);
+    if (options.adopt && stations.look_for_left) {
+        std::error_code unknown;
+        const bool run_left = std::filesystem::exists(control::OpenRun::file(directory->path()), unknown);
+        bool interrupted = false;
+        stations.look_for_left(run_left ? settings->options.hosts_deadline : no_run_left_patience,
+                               [&] { return !(interrupted = signals.wait(look_again)); });
+        if (interrupted) return fail_with(weir_run, Error{Errc::refused, 0, "interrupted before it had taken over"});
+    }
+    Foreground foreground(options, control, line, stations.superseded);
+    const auto driven = foreground.drive(signals);
     line.clear();
+    if (!driven) return fail_with(weir_run, driven.error());
     return report(options, control.view(), directory->path(), on_hosts, shown);
 }
 

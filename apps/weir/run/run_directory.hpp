@@ -28,10 +28,6 @@ public:
     [[nodiscard]] static std::filesystem::path partition_file(const std::filesystem::path& directory) {
         return directory / "run-partition.toml";
     }
-    /// What is known of a run that goes on.
-    [[nodiscard]] static std::filesystem::path open_run_file(const std::filesystem::path& directory) {
-        return directory / "run-open.json";
-    }
     [[nodiscard]] Result<> write_partition_file(std::string_view text) const;
     /// What the last run left, as weir run --json prints it: for who asks when run control has just ended.
     [[nodiscard]] static std::filesystem::path result_file(const std::filesystem::path& directory) {

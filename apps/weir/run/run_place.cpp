@@ -18,10 +18,10 @@ constexpr const char* file_name = "run-control.json";
 }  // namespace
 
 Result<RunPlace> RunPlace::announce(const std::filesystem::path& directory, const std::string& address,
-                                    const std::string& partition, const transport::TlsFiles& tls,
-                                    const std::string& join) {
-    boost::json::object document{{"control", address}, {"pid", ::getpid()}, {"partition", json::safe(partition)}};
-    if (!join.empty()) document["join"] = join;
+                                    const std::string& partition, const transport::TlsFiles& tls, const More& more) {
+    boost::json::object document{
+        {"control", address}, {"pid", ::getpid()}, {"partition", json::safe(partition)}, {"wait", more.wait}};
+    if (!more.join.empty()) document["join"] = more.join;
     if (tls.any()) {
         for (const auto& [key, path] : {std::pair("tls_certificate", &tls.certificate), std::pair("tls_key", &tls.key),
                                         std::pair("tls_ca", &tls.authority)})
@@ -50,6 +50,7 @@ Result<RunPlace::Found> RunPlace::find(const std::filesystem::path& directory) {
     const auto document = WEIR_TRY(json::parse(*text));
     json::Fields fields(document, path.native());
     Found found{fields.text("control"),
+                fields.flag("wait", false),
                 {fields.text("tls_certificate", ""), fields.text("tls_key", ""), fields.text("tls_ca", "")}};
     WEIR_TRY(fields.result());
     return found;

@@ -12,17 +12,21 @@ namespace weir::app {
 
 class RunPlace {
 public:
+    struct More {
+        std::string join{};  // address of the port for joins; empty: there is none
+        bool wait = false;   // runs begin by command
+    };
     /// Writes the file; it goes when this goes.
-    /// `join`: of the port for joins; empty: there is none.
     [[nodiscard]] static Result<RunPlace> announce(const std::filesystem::path& directory, const std::string& address,
                                                    const std::string& partition, const transport::TlsFiles& tls,
-                                                   const std::string& join = {});
+                                                   const More& more);
     RunPlace(RunPlace&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
     RunPlace& operator=(RunPlace&&) = delete;
     ~RunPlace();
 
     struct Found {
         std::string address;
+        bool wait = false;          // runs begin by command
         transport::TlsFiles tls{};  // named: it wants a certificate; who may read these files commands with them
     };
     /// Errc::refused: none runs there.

@@ -125,7 +125,7 @@ int show_result(const RemoteOptions& options, const json::value& partition) {
 
 /// Where it is: as typed, else as its directory says, with the certificates that are named there.
 Result<service::ControlClient> client_of(const RemoteOptions& options) {
-    auto place = options.at.empty() ? RunPlace::find(options.directory) : RunPlace::Found{options.at};
+    auto place = options.at.empty() ? RunPlace::find(options.directory) : RunPlace::Found{.address = options.at};
     if (!place) return std::unexpected(place.error());
     const bool own = !options.tls.any();
     const auto& files = own ? place->tls : options.tls;
@@ -153,6 +153,9 @@ bool has_ended(const RemoteOptions& options) { return options.at.empty() && !Run
 /// Of a run control that has ended.
 Result<json::value> result_left(const RemoteOptions& options) {
     const auto file = RunDirectory::result_file(options.directory);
+    std::error_code unknown;
+    if (!std::filesystem::exists(file, unknown))
+        return fail(Errc::refused, "run control has ended, and no run with it; weir run log shows why");
     const auto text = WEIR_TRY(read_text(file, answer_max));
     auto result = WEIR_TRY(json::parse(text, {.size = answer_max, .depth = 16}));
     if (!result.is_object()) return fail(Errc::corrupt, fmt::format("{} is no result of a run", file.native()));

@@ -95,9 +95,9 @@ bool StationControl::adopt(SteadyTime now, std::chrono::milliseconds limit) {
     return true;
 }
 
-void StationControl::has_started() noexcept {
-    started_ = SteadyTime{};
-    of_this_run_ = true;
+void StationControl::has_started(bool counts_are_of_it) noexcept {
+    started_ = asked_;
+    of_this_run_ = counts_are_of_it;
 }
 
 void StationControl::step(SteadyTime now, RunNumber run, const std::vector<Peer>& peers,

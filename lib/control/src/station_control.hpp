@@ -55,8 +55,8 @@ public:
     /// Takes the process that a run control before this one left, if there is one; `limit` for it to announce itself.
     /// Its state is what it reports.
     [[nodiscard]] bool adopt(SteadyTime now, std::chrono::milliseconds limit);
-    /// It was started in the current run before it was adopted: its counts are of that.
-    void has_started() noexcept;
+    /// It, or one before it, was started in the current run; `counts_are_of_it`: those of its report.
+    void has_started(bool counts_are_of_it) noexcept;
     void set_times(const StationTimes& times) noexcept { times_ = times; }
     /// Of all starts and mask steps that begin from now on.
     void set_masks(std::vector<service::SourceMask> masks) { masks_ = std::move(masks); }

@@ -55,8 +55,7 @@ protected:
 };
 
 TEST_F(CatalogueKeeperTest, ANumberIsAboveThoseOfTheCatalogueAndThoseGivenOut) {
-    CatalogueKeeper keeper(*RunNumbers::open(directory), {{opener()}}, OpenRun(directory / "run-open.json"), directory,
-                           record);
+    CatalogueKeeper keeper(*RunNumbers::open(directory), {{opener()}}, OpenRun(directory), directory, record);
     EXPECT_EQ(keeper.next_run(), RunNumber{1});  // there is no catalogue yet
     {
         const auto made = catalogue::open_sqlite_catalogue(catalogue());
@@ -73,8 +72,7 @@ TEST_F(CatalogueKeeperTest, ParametersOfARunAreInTheCatalogueAlsoWhenItIsClosed)
     ASSERT_TRUE(made);
     ASSERT_TRUE(
         (*made)->open_run({.run = RunNumber{7}, .recorder = "rec-1", .mode = "receipt", .relaxations = "", .at = {}}));
-    CatalogueKeeper keeper(*RunNumbers::open(directory), {{opener()}}, OpenRun(directory / "run-open.json"), directory,
-                           record);
+    CatalogueKeeper keeper(*RunNumbers::open(directory), {{opener()}}, OpenRun(directory), directory, record);
     EXPECT_TRUE(keeper.keep(RunNumber{7}, {{"beam", "on"}}));
     ASSERT_TRUE((*made)->close_run(RunNumber{7}, "rec-1", {}));
     EXPECT_TRUE(keeper.keep(RunNumber{7}, {{"stop reason", "enough"}}));
@@ -94,8 +92,8 @@ TEST_F(CatalogueKeeperTest, FilesOfARunAreHandedOverOrLeft) {
     close(add_file(**made, "b"));
     ASSERT_TRUE((*made)->set_file_health(close(add_file(**made, "damaged")), catalogue::FileHealth::quarantined));
     close(add_file(**made, "without a sum", {{"crc32c", "1"}}));  // another one than the hand-off needs
-    CatalogueKeeper keeper(*RunNumbers::open(directory), {{opener(), "adler32"}}, OpenRun(directory / "run-open.json"),
-                           directory, record);
+    CatalogueKeeper keeper(*RunNumbers::open(directory), {{opener(), "adler32"}}, OpenRun(directory), directory,
+                           record);
     const auto account = keeper.hand_off(RunNumber{7}).value();
     EXPECT_EQ(std::tuple(account.closed, account.handed_over, account.left), std::tuple(4U, 1U, 3U));
     EXPECT_EQ(std::tuple(account.quarantined, account.without_sum), std::tuple(1U, 1U));
@@ -113,8 +111,8 @@ TEST_F(CatalogueKeeperTest, FilesOfARecorderWithoutAHandOffAreNotCounted) {
     ASSERT_TRUE((*made)->file_closed(closes.at(add_file(**made, "a"))));
     ASSERT_TRUE((*made_too)->file_closed(closes.at(add_file(**made_too, "b"))));
     const auto open_other = [other] { return catalogue::open_sqlite_catalogue(other); };
-    CatalogueKeeper keeper(*RunNumbers::open(directory), {{opener(), "adler32"}, {open_other, {}}},
-                           OpenRun(directory / "run-open.json"), directory, record);
+    CatalogueKeeper keeper(*RunNumbers::open(directory), {{opener(), "adler32"}, {open_other, {}}}, OpenRun(directory),
+                           directory, record);
     const auto account = keeper.hand_off(RunNumber{7}).value();
     EXPECT_EQ(std::tuple(account.closed, account.left), std::tuple(1U, 1U));
     EXPECT_THAT(account.names, testing::ElementsAre("a"));
@@ -126,8 +124,7 @@ TEST_F(CatalogueKeeperTest, ABadCatalogueKeepsNothingFromTheOthers) {
     const OpenCatalogue bad = []() -> Result<std::unique_ptr<catalogue::Catalogue>> {
         return fail(Errc::corrupt, "rec-1 has no catalogue");
     };
-    CatalogueKeeper keeper(*RunNumbers::open(directory), {{bad}, {opener()}}, OpenRun(directory / "run-open.json"),
-                           directory, record);
+    CatalogueKeeper keeper(*RunNumbers::open(directory), {{bad}, {opener()}}, OpenRun(directory), directory, record);
     const auto kept = keeper.keep(RunNumber{7}, {{"stop reason", "enough"}, {"lost: why", "12-40"}});
     ASSERT_FALSE(kept);
     EXPECT_EQ(kept.error().context, "rec-1 has no catalogue");
@@ -145,8 +142,7 @@ RunChanges masked_in(RunNumber run) {
 }
 
 TEST_F(CatalogueKeeperTest, ARunThatWasNotEndedIsFoundWithAllThatItsRecordHas) {
-    CatalogueKeeper keeper(*RunNumbers::open(directory), {{opener()}}, OpenRun(directory / "run-open.json"), directory,
-                           record);
+    CatalogueKeeper keeper(*RunNumbers::open(directory), {{opener()}}, OpenRun(directory), directory, record);
     EXPECT_FALSE(*keeper.left());
     auto noted = masked_in(RunNumber{7});
     noted.parameters["beam"] = "on";
@@ -171,8 +167,8 @@ TEST_F(CatalogueKeeperTest, TheRecordOfARunIsInTheCatalogueAndInTheDirectoriesOf
     const auto of_recorder = directory / "rec-1";
     std::filesystem::create_directory(of_recorder);
     CatalogueKeeper keeper(*RunNumbers::open(directory),
-                           {{opener(), {}, of_recorder}, {opener(), {}, directory / "not there"}},
-                           OpenRun(directory / "run-open.json"), directory, record);
+                           {{opener(), {}, of_recorder}, {opener(), {}, directory / "not there"}}, OpenRun(directory),
+                           directory, record);
     const auto changes = masked_in(RunNumber{7});
     ASSERT_TRUE(keeper.note(changes));
     auto expected = record;
@@ -199,8 +195,7 @@ TEST_F(CatalogueKeeperTest, TheRecordOfARunThatWasNotEndedIsCompletedByTheNextRu
     const auto keeper = [&](const std::string& text) {
         auto other = record;
         other.text = text;
-        return CatalogueKeeper(*RunNumbers::open(directory), {{opener()}}, OpenRun(directory / "run-open.json"),
-                               directory, other);
+        return CatalogueKeeper(*RunNumbers::open(directory), {{opener()}}, OpenRun(directory), directory, other);
     };
     ASSERT_TRUE(keeper("[data]\n").note(masked_in(RunNumber{7})));
     ASSERT_TRUE(keeper("[run]\n").keep(RunNumber{7}, {{"stop reason", "run control ended"}}));

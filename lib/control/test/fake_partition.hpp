@@ -40,9 +40,11 @@ struct FakeWorld {
     std::vector<std::string> kept;   // "7 comment=..."
     std::uint32_t last_run = 0;
     std::optional<std::map<std::string, std::string>> open{};  // the counts of a run that goes on
+    std::vector<Peer> peers{};                                 // as they were noted
     RunChanges changes{};
     int changes_noted = 0;
     bool keeping_fails = false;
+    bool no_number = false;         // for a run
     bool run_control_dies = false;  // and leaves its stations
     bool left = false;              // by another run control: stations may be adopted
     HandOffAccount files{};         // of every run
@@ -179,7 +181,10 @@ private:
 class FakeKeeper final : public RunKeeper {
 public:
     explicit FakeKeeper(FakeWorld& world) : world_(world) {}
-    [[nodiscard]] Result<RunNumber> next_run() override { return RunNumber{++world_.last_run}; }
+    [[nodiscard]] Result<RunNumber> next_run() override {
+        if (world_.no_number) return fail(Errc::io, "the catalogue cannot be opened");
+        return RunNumber{++world_.last_run};
+    }
     [[nodiscard]] Result<HandOffAccount> hand_off(RunNumber) override { return world_.files; }
     [[nodiscard]] Result<> keep(RunNumber run, const std::map<std::string, std::string>& parameters) override {
         if (world_.keeping_fails) return fail(Errc::io, "the catalogue cannot be opened");
@@ -198,10 +203,14 @@ public:
         ++world_.changes_noted;
         return {};
     }
+    [[nodiscard]] Result<> note(RunNumber, const std::vector<Peer>& peers) override {
+        world_.peers = peers;
+        return {};
+    }
     void over() override { world_.open.reset(); }
     [[nodiscard]] Result<std::optional<RunLeft>> left() override {
         if (!world_.open) return std::nullopt;
-        return RunLeft{world_.changes, *world_.open};
+        return RunLeft{world_.changes, world_.peers, *world_.open};
     }
 
 private:

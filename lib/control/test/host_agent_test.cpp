@@ -292,7 +292,7 @@ TEST_F(HostAgentTest, ARunControlThatTakesOverAdoptsWhatRuns) {
     HostLauncher next(partition,
                       {.name = "two", .epoch = 8, .partition_file = folder / "p.toml", .take_over = true, .poll = 10ms},
                       *calls, *calls, reporter(), system_clock());
-    next.look_for_left();
+    next.look_for_left(1h, [] { return true; });
     const LaunchRequest request{"ros-1", {"weir", "readout", "partition.toml", "--name", "ros-1"}, {}};
     const auto adopted = next.adopt(request);
     ASSERT_TRUE(adopted);

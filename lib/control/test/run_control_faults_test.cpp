@@ -305,6 +305,21 @@ TEST_F(RunControlTest, ATriggerUnitThatComesBackWithTheLastTriggersIsSaidToBeThe
     EXPECT_THAT(reported, Contains(HasSubstr("brings triggers is connected again")));
 }
 
+TEST_F(RunControlTest, ARunThatCannotBeginAgainYetIsTriedUntilItCan) {
+    options.begin_again = true;
+    make_control();
+    start_run();
+    world.kill("l2sv");
+    world.no_number = true;
+    pass(5s);
+    EXPECT_EQ(control->view().state, PartitionState::ready);
+    EXPECT_TRUE(control->glance().begins_again);
+    world.no_number = false;
+    pass(5s);
+    EXPECT_EQ(control->view().state, PartitionState::running);
+    EXPECT_FALSE(control->glance().begins_again);
+}
+
 TEST_F(RunControlTest, AfterARunThatLostItsDfmAnotherOneBeginsWhereThePartitionSaysSo) {
     options.begin_again = true;
     make_control();

@@ -64,6 +64,55 @@ TEST_F(TakeOverTest, AStationThatDiedInTheMeantimeIsStartedAgainInThatRun) {
     EXPECT_EQ(control->view().state, PartitionState::running);
 }
 
+TEST_F(TakeOverTest, WhoIsStartedAgainKnowsAlsoThoseThatAreAway) {
+    start_run();
+    pass(1s);
+    run_control_dies();
+    world.kill("sfi-1");
+    world.kill("ros-2");
+    station("ros-2").hangs_in = "configure";  // it does not come back for now
+    take_over();
+    pass(300ms);
+    std::vector<std::string> known;
+    for (const auto& peer : station("sfi-1").peers) known.push_back(peer.name);
+    EXPECT_THAT(known, Contains("ros-2"));
+    known.clear();
+    for (const auto& peer : station("sfi-2").peers) known.push_back(peer.name);
+    EXPECT_THAT(known, Contains("ros-2"));
+}
+
+TEST_F(TakeOverTest, CountsOfTheRunBeforeAreNoneOfARunThatHadNotBegun) {
+    start_run();
+    station("l2sv").report.status.ledger.received = 1000;
+    pass(1s);
+    ASSERT_TRUE(control->stop("enough"));
+    pass(5s);
+    station("rec-1").hangs_in = "start";
+    ASSERT_TRUE(control->start({}));
+    pass(300ms);
+    run_control_dies();
+    station("rec-1").hangs_in.clear();
+    take_over();
+    pass(60s);
+    ASSERT_TRUE(control->view().last);
+    EXPECT_EQ(control->view().last->run, RunNumber{2});
+    EXPECT_EQ(control->view().last->events.triggers, 0U);
+    EXPECT_THAT(problems(), Contains(HasSubstr("when run control came back")));
+}
+
+TEST_F(TakeOverTest, AnInterruptBeforeItIsKnownHowTheStationsAreStopsTheRun) {
+    start_run();
+    run_control_dies();
+    station("ef-1").mute = true;
+    ASSERT_TRUE(control->take_over());
+    pass(1s);
+    control->shut_down("interrupted");
+    pass(60s);
+    ASSERT_TRUE(control->view().last);
+    EXPECT_EQ(control->view().last->reason, "interrupted");
+    EXPECT_EQ(control->view().state, PartitionState::down);
+}
+
 TEST_F(TakeOverTest, WithoutTheDfmTheRunEndsByThatName) {
     start_run();
     run_control_dies();

@@ -74,13 +74,13 @@ Result<> CatalogueKeeper::note(const RunChanges& changes) {
     record_.started = changes.started;
     record_.changes = changes.list;
     record_.changes_left_out = changes.left_out;
-    return catalogue::write_run_record(directory_, record_, Synced::no);
+    return catalogue::write_run_record(directory_, record_, Synced::yes);
 }
 
 Result<std::optional<RunLeft>> CatalogueKeeper::left() {
     auto open = WEIR_TRY(open_run_.left());
     if (!open) return std::nullopt;
-    RunLeft left{{.run = open->run}, std::move(open->parameters)};
+    RunLeft left{{.run = open->run}, std::move(open->peers), std::move(open->counts)};
     const auto path = catalogue::run_record_path(directory_, open->run);
     std::error_code unknown;
     if (!std::filesystem::exists(path, unknown)) return left;

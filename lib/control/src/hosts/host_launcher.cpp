@@ -45,6 +45,24 @@ std::string through_agent(const std::string& announcement, const HostEntry& host
     return json::serialize(*document);
 }
 
+/// How each machine is; nothing of those that do not answer. Waits for them.
+std::vector<std::optional<HostReport>> look_at_hosts(const std::vector<HostEntry>& hosts,
+                                                     service::ControlCalls& calls) {
+    std::vector<std::future<std::optional<HostReport>>> asked;
+    for (const auto& host : hosts) {
+        const auto promise = std::make_shared<std::promise<std::optional<HostReport>>>();
+        asked.push_back(promise->get_future());
+        calls.get(host.address, "/host", first_look, [promise](const auto& answer) {
+            auto report = answer && answer->good() ? parse_host_report(answer->body)
+                                                   : Result<HostReport>(fail(Errc::io, "no answer"));
+            promise->set_value(report ? std::optional(std::move(*report)) : std::nullopt);
+        });
+    }
+    std::vector<std::optional<HostReport>> all;
+    for (auto& one : asked) all.push_back(one.get());
+    return all;
+}
+
 }  // namespace
 
 /// What run control knows of all machines. Under one lock; answers come on the thread of the calls.
@@ -122,7 +140,7 @@ public:
     void found(std::size_t which, const HostReport& report) {
         const std::scoped_lock lock(mutex_);
         for (const auto& process : report.processes) {
-            if (partition_.find(process.name) == nullptr) continue;
+            if (process.end || partition_.find(process.name) == nullptr) continue;
             auto& left = left_[process.name];
             if (left && left->generation >= process.generation) continue;
             left = std::make_shared<Slot>();
@@ -136,6 +154,25 @@ public:
         hosts_[which].instance = report.instance;  // whose log is read from its first line
         hosts_[which].state = Host::State::up;
         hosts_[which].answered = now_;
+    }
+
+    void look_for_left(std::chrono::milliseconds at_most, const std::function<bool()>& wait) {
+        const auto begin = clock_.now();
+        std::vector<std::size_t> missing;
+        for (std::size_t i = 0; i < hosts_.size(); ++i) missing.push_back(i);
+        while (true) {
+            std::vector<HostEntry> asked;
+            for (const auto i : missing) asked.push_back(hosts_[i].entry);
+            const auto reports = look_at_hosts(asked, calls_);
+            std::vector<std::size_t> still;
+            for (std::size_t k = 0; k < reports.size(); ++k) {
+                if (reports[k]) found(missing[k], *reports[k]);
+                else still.push_back(missing[k]);
+            }
+            missing = std::move(still);
+            const auto patience = missing.size() == hosts_.size() ? at_most : options_.lost_after;
+            if (missing.empty() || clock_.now() - begin >= patience || !wait()) return;
+        }
     }
 
     SlotPointer adopt(const LaunchRequest& request) {
@@ -200,6 +237,7 @@ public:
     void step() {
         const std::scoped_lock lock(mutex_);
         const auto seen = clock_.now();
+        commands_ = true;
         now_ += std::min<SteadyTime::duration>(seen - seen_, gap_max);  // who does not ask hears no silence
         seen_ = seen;
         const auto now = now_;
@@ -213,6 +251,12 @@ public:
             for (const auto& slot : host.slots)
                 if (!slot->ordered && !slot->end) order(slot);
         }
+    }
+
+    [[nodiscard]] std::optional<std::string> superseded() const {
+        const std::scoped_lock lock(mutex_);
+        const auto found = std::ranges::find(hosts_, true, &Host::superseded);
+        return found == hosts_.end() ? std::nullopt : std::optional(found->trouble);
     }
 
     [[nodiscard]] std::vector<HostView> view() const {
@@ -232,6 +276,7 @@ public:
     /// Nothing is wanted any more; waits until all agents that answer know it.
     void end() {
         std::unique_lock lock(mutex_);
+        if (!commands_) return;
         std::vector<std::size_t> told;
         for (std::size_t i = 0; i < hosts_.size(); ++i) {
             hosts_[i].slots.clear();
@@ -274,7 +319,6 @@ public:
         return hosts_[which].state != Host::State::lost && !hosts_[which].superseded;
     }
 
-    [[nodiscard]] const Partition& partition() const noexcept { return partition_; }
     [[nodiscard]] service::ControlCalls& calls() const noexcept { return calls_; }
     [[nodiscard]] HostEngines* engines() const noexcept { return options_.engines; }
     [[nodiscard]] service::ControlCalls& events() const noexcept { return events_; }
@@ -326,6 +370,8 @@ private:
                 {0, 0, fmt::format("could not be started on {}: {}", host_of(*slot).entry.name, answer->error())});
         if (slot->terminated) return finish(slot, {0, 0, "was ended before it was started"});
         slot->ordered = false;  // what may run of it is not kept
+        slot->pid = 0;
+        slot->announcement.reset();
         slot->generation = ++generation_;
     }
 
@@ -492,7 +538,8 @@ private:
     std::uint64_t generation_;  // the last that was given
     SteadyTime seen_;           // of the clock, at the last step
     const SteadyTime begun_;
-    SteadyTime now_;  // goes on only while run control itself does
+    SteadyTime now_;         // goes on only while run control itself does
+    bool commands_ = false;  // since the first step
     const std::map<std::string, std::size_t> homes_;
 
     mutable std::mutex mutex_;
@@ -581,38 +628,15 @@ private:
     const std::string name_;
 };
 
-namespace {
-
-/// How each machine is, in the order of the partition; nothing of those that do not answer. Waits for them.
-std::vector<std::optional<HostReport>> look_at_hosts(const Partition& partition, service::ControlCalls& calls) {
-    std::vector<std::future<std::optional<HostReport>>> asked;
-    for (const auto& host : partition.hosts) {
-        const auto promise = std::make_shared<std::promise<std::optional<HostReport>>>();
-        asked.push_back(promise->get_future());
-        calls.get(host.address, "/host", first_look, [promise](const auto& answer) {
-            auto report = answer && answer->good() ? parse_host_report(answer->body)
-                                                   : Result<HostReport>(fail(Errc::io, "no answer"));
-            promise->set_value(report ? std::optional(std::move(*report)) : std::nullopt);
-        });
-    }
-    std::vector<std::optional<HostReport>> all;
-    for (auto& one : asked) all.push_back(one.get());
-    return all;
-}
-
-}  // namespace
-
 std::uint64_t HostLauncher::next_epoch(const Partition& partition, std::uint64_t at_least,
                                        service::ControlCalls& calls) {
-    for (const auto& report : look_at_hosts(partition, calls))
+    for (const auto& report : look_at_hosts(partition.hosts, calls))
         if (report && report->commander) at_least = std::max(at_least, report->commander->epoch + 1);
     return at_least;
 }
 
-void HostLauncher::look_for_left() {
-    const auto reports = look_at_hosts(core_->partition(), core_->calls());
-    for (std::size_t i = 0; i < reports.size(); ++i)
-        if (reports[i]) core_->found(i, *reports[i]);
+void HostLauncher::look_for_left(std::chrono::milliseconds at_most, const std::function<bool()>& wait) {
+    core_->look_for_left(at_most, wait);
 }
 
 std::unique_ptr<LaunchedProcess> HostLauncher::adopt(const LaunchRequest& request) {
@@ -653,6 +677,8 @@ void HostLauncher::step() {
 std::unique_ptr<StationLink> HostLauncher::open(const std::string& address) {
     return std::make_unique<Link>(core_, address);
 }
+
+std::optional<std::string> HostLauncher::superseded() const { return core_->superseded(); }
 
 std::vector<HostView> HostLauncher::view() const { return core_->view(); }
 

@@ -82,6 +82,7 @@ void RunControl::State::step() {
     replace_what_is_gone();
     replace_what_hangs();
     advance();
+    begin_again();
     if (run_active() && now_ - sources_looked_ >= options_.poll) look_at_sources();
     if (run_active() && seen_ - noted_ >= note_every) note_run();
     if (run_active()) note_changes();
@@ -121,6 +122,7 @@ Result<RunNumber> RunControl::State::start(const RunRequest& request) {
                                                    station->entry().name));
     }
     run_ = WEIR_TRY(keeper_.next_run());
+    begins_again_ = false;
     request_ = request;
     started_ = clock_.wall();
     run_begin_ = seen_;
@@ -138,7 +140,7 @@ Result<RunNumber> RunControl::State::start(const RunRequest& request) {
     trigger_unit_missed_.reset();
     changes_ = {.run = run_, .started = started_, .parameters = request.parameters};
     if (!request.comment.empty()) changes_.parameters["comment"] = request.comment;
-    changes_noted_ = false;
+    changes_noted_ = peers_noted_ = false;
     begin_masks();
     sources_alarmed_.clear();
     sources_ = std::make_shared<const std::vector<RunSource>>();
@@ -208,6 +210,11 @@ void RunControl::State::stop(const std::string& reason, Drain drain) {
 
 void RunControl::State::shut_down(const std::string& reason) {
     ending_wanted_ = true;
+    begins_again_ = false;
+    if (taking_over_ && run_ != RunNumber{}) {
+        stop_at_look_ = reason;
+        return;
+    }
     if (run_active()) return stop(reason, Drain::bounded);
     if (state != PartitionState::down && state != PartitionState::ending) end_all();
 }
@@ -215,7 +222,7 @@ void RunControl::State::shut_down(const std::string& reason) {
 void RunControl::State::abandon(const std::string& reason) {
     for (const auto& station : stations_) station->kill_soon();  // all, before one is waited for
     for (const auto& station : stations_) station->kill();
-    const bool run = run_active();
+    const bool run = run_active() || (std::exchange(taking_over_, false) && run_ != RunNumber{});
     if (run && stop_reason_.empty()) {
         note_change({.what = "stop", .why = reason});
         stop_reason_ = reason;
@@ -244,11 +251,15 @@ bool RunControl::State::run_active() const noexcept {
            state == PartitionState::stopping;
 }
 
-/// In the order of the partition.
 void RunControl::State::know(const std::string& name, const Peer& peer) {
     auto& known = known_[name];
     if (known == peer) return;
     known = peer;
+    list_peers();
+}
+
+void RunControl::State::list_peers() {
+    peers_noted_ = false;
     peers_.clear();
     for (const auto& entry : partition_.stations) {
         if (const auto found = known_.find(entry.name); found != known_.end()) peers_.push_back(found->second);

@@ -73,9 +73,19 @@ void RunControl::State::end_of_run() {
     ++runs_;
     state = PartitionState::ready;
     if (ending_wanted_) return end_all();
-    if (!head_lost_ || !options_.begin_again || stop_until_) return;  // or an operator stops it
+    begins_again_ = head_lost_ && options_.begin_again && !stop_until_;  // else an operator has stopped it
+    begin_again();
+}
+
+/// As soon as it can be.
+void RunControl::State::begin_again() {
+    if (!begins_again_ || state != PartitionState::ready || now_ < begin_again_at_) return;
+    begin_again_at_ = now_ + std::chrono::seconds{1};
     if (const auto next = start(RunRequest(request_)); !next)
-        report_(report_of(Severity::error, "no run was begun again", next.error()));
+        report_({.severity = Severity::warning,
+                 .what = "the next run cannot begin yet",
+                 .why = next.error().message(),
+                 .key = "begin again"});
 }
 
 void RunControl::State::report_files_left(const HandOffAccount& files) const {
@@ -131,6 +141,10 @@ void RunControl::State::note_run() {
 }
 
 void RunControl::State::note_changes() {
+    if (!std::exchange(peers_noted_, true)) {
+        if (const auto noted = keeper_.note(run_, peers_); !noted)
+            report_(report_of(Severity::warning, "how stations reach each other cannot be noted", noted.error()));
+    }
     if (changes_noted_) return;
     changes_noted_ = true;  // tried once for each
     if (const auto noted = keeper_.note(changes_); !noted)

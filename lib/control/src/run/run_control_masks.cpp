@@ -30,7 +30,7 @@ std::string advice_for(const RunSource& source) {
 void RunControl::State::note_change(RunChange change) {
     if (!run_active()) return;
     changes_noted_ = false;
-    if (changes_.list.size() >= changes_max) {
+    if (changes_.list.size() >= changes_max && change.what != "stop") {
         ++changes_.left_out;
         return;
     }

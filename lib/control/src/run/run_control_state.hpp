@@ -34,7 +34,7 @@ public:
     }
     [[nodiscard]] Result<> must_be(PartitionState state, std::string_view what) const;
     [[nodiscard]] PartitionView view() const;
-    [[nodiscard]] PartitionGlance glance() const { return {state, seconds(), runs_}; }
+    [[nodiscard]] PartitionGlance glance() const { return {state, seconds(), runs_, begins_again_}; }
 
     [[nodiscard]] Result<> mask_by_command(SourceId source, bool masked, const std::string& who);
 
@@ -64,6 +64,7 @@ private:
     void phases_done();
     void introduce();
     void end_of_run();
+    void begin_again();
     void look_for_run_left_open();
     void note_run();
     void note_changes();
@@ -110,6 +111,7 @@ private:
     [[nodiscard]] double seconds() const noexcept;
     [[nodiscard]] const StationControl* single(StationKind kind) const noexcept;
     void know(const std::string& name, const Peer& peer);
+    void list_peers();
     [[nodiscard]] std::vector<StationResult> results() const;
 
     const Partition& partition_;
@@ -126,13 +128,15 @@ private:
     std::deque<Phase> phases_;
     bool begun_ = false;                                            // the first of them
     std::map<std::string, Peer> known_;                             // the latest self of each station, and
-    std::vector<Peer> peers_;                                       // all of them
+    std::vector<Peer> peers_;                                       // all of them, in the order of the partition
+    bool peers_noted_ = false;                                      // in this run
     std::set<std::string> replacing_;                               // those that come up again
     std::set<std::string> informed_;                                // of those, whose new addresses the others have
     std::set<std::string> not_replaced_;                            // those that died too often
     std::map<std::string, std::set<std::string>> alarms_reported_;  // by station; names of those that are latched
     bool ending_wanted_ = false;
-    bool taking_over_ = false;  // it is not known yet how the stations are
+    bool taking_over_ = false;                 // it is not known yet how the stations are
+    std::optional<std::string> stop_at_look_;  // why the run is to stop when it is
 
     RunNumber run_{};
     RunRequest request_;
@@ -163,6 +167,8 @@ private:
     std::optional<std::string> failure_;
     std::optional<RunResult> last_;
     std::uint32_t runs_ = 0, bad_runs_ = 0;
+    bool begins_again_ = false;
+    SteadyTime begin_again_at_{};
     bool head_lost_ = false;    // the supervisor's or DFM's process of this run
     SteadyTime noted_{};        // of the clock
     bool note_failed_ = false;  // it was reported

@@ -31,7 +31,9 @@ Result<> RunControl::State::take_over() {
     state = PartitionState::coming_up;
     taking_over_ = true;
     if (*left) go_on_with(**left);
-    set_phases({{.what = Phase::What::look, .until = now_ + options_.launch_deadline}});
+    // One that is silent has its own limits; a transition that is under way has its time.
+    const auto patience = std::max({options_.launch_deadline, options_.start_deadline, options_.stop_deadline});
+    set_phases({{.what = Phase::What::look, .until = now_ + patience}});
     report(Severity::information, fmt::format("partition {} is taken over: {} of its {} stations are there",
                                               partition_.name, adopted, stations_.size()));
     return {};
@@ -41,9 +43,12 @@ Result<> RunControl::State::take_over() {
 void RunControl::State::go_on_with(const RunLeft& left) {
     changes_ = left.changes;
     changes_noted_ = false;
+    for (const auto& peer : left.peers) known_[peer.name] = peer;
+    list_peers();
     run_ = changes_.run;
     started_ = changes_.started;
-    run_begin_ = seen_ - std::clamp<SteadyTime::duration>(clock_.wall() - started_, {}, seen_.time_since_epoch());
+    run_begin_ = seen_ - (started_ == WallTime{} ? SteadyTime::duration{}
+                                                 : std::max<SteadyTime::duration>(clock_.wall() - started_, {}));
     request_ = {{}, changes_.parameters};
     if (const auto comment = request_.parameters.extract("comment")) request_.comment = comment.mapped();
     request_.parameters.erase("partition");
@@ -89,13 +94,13 @@ void RunControl::State::taken_over() {
 void RunControl::State::go_on_with_run() {
     const auto stop_before = std::ranges::find(changes_.list, "stop", &RunChange::what);
     const bool stops = stop_before != changes_.list.end();
-    const auto why = stops ? stop_before->why : std::string();
+    const auto before = stops ? *stop_before : RunChange{};
     std::erase_if(changes_.list, [](const RunChange& change) { return change.what == "stop"; });
     state = PartitionState::running;
     std::vector<StationControl*> missing;
     for (const auto& station : stations_) {
         const bool of_run = !station->gone() && station->up() && station->reported() && station->report().run == run_;
-        station->has_started();
+        station->has_started(of_run);
         if (of_run && (in_run(station->state()) || (stops && station->state() == StationState::connected))) {
             if (station->entry().kind == StationKind::supervise && station->state() == StationState::paused && !stops)
                 state = PartitionState::paused;
@@ -111,7 +116,12 @@ void RunControl::State::go_on_with_run() {
         station->kill();
         trouble_of(*station, {true, false, what});
     }
-    if (stops) stop(why, Drain::complete);
+    if (stops) {
+        stop(before.why, Drain::complete);
+        const auto noted = std::ranges::find(changes_.list, "stop", &RunChange::what);
+        if (noted != changes_.list.end()) *noted = before;  // it was asked for then
+    }
+    if (const auto reason = std::exchange(stop_at_look_, std::nullopt)) shut_down(*reason);
 }
 
 }  // namespace weir::control

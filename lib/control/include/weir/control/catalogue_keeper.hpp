@@ -48,6 +48,9 @@ public:
         return open_run_.note(run, parameters);
     }
     [[nodiscard]] Result<> note(const RunChanges& changes) override;
+    [[nodiscard]] Result<> note(RunNumber run, const std::vector<Peer>& peers) override {
+        return open_run_.note(run, peers);
+    }
     void over() override { open_run_.over(); }
     [[nodiscard]] Result<std::optional<RunLeft>> left() override;
 
@@ -56,7 +59,7 @@ private:
 
     RunNumbers numbers_;
     const std::vector<RecorderCatalogue> catalogues_;
-    const OpenRun open_run_;
+    OpenRun open_run_;
     const std::filesystem::path directory_;
     catalogue::RunRecord record_;  // of the present run
 };

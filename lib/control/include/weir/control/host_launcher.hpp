@@ -7,7 +7,9 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,9 +67,10 @@ public:
     /// On the machine of the station, or, if that one is lost and the station may move, on the one with the fewest
     /// stations. It waits for its machine as long as that is not there.
     [[nodiscard]] Result<std::unique_ptr<LaunchedProcess>> launch(const LaunchRequest& request) override;
-    /// What the machines run of the partition's stations, for adopt(). Waits for their answers, two seconds at most.
-    /// Before the first step: it ends what nobody has adopted by then.
-    void look_for_left();
+    /// What the machines run of the partition's stations, for adopt(). Asks until all have answered; those that have
+    /// not after `lost_after` are lost, and `at_most` is for the first of them to answer. `wait` a little between two
+    /// tries; false ends it. Before the first step: it ends what nobody has adopted by then.
+    void look_for_left(std::chrono::milliseconds at_most, const std::function<bool()>& wait);
     [[nodiscard]] std::unique_ptr<LaunchedProcess> adopt(const LaunchRequest& request) override;
     [[nodiscard]] std::unique_ptr<LogLines> log_of(const LaunchRequest& request) override;
     void step() override;  // of the engines, too
@@ -79,8 +82,10 @@ public:
     [[nodiscard]] std::shared_ptr<RunBooks> books_of(const std::string& recorder, const std::string& directory,
                                                      const std::string& catalogue) const;
 
-    /// Any thread.
+    // Any thread:
     [[nodiscard]] std::vector<HostView> view() const;
+    /// A machine obeys another run control, and says which; nothing: none does.
+    [[nodiscard]] std::optional<std::string> superseded() const;
 
 private:
     class Core;

@@ -79,6 +79,7 @@ struct RunChanges {
 /// A run that a run control before this one did not end.
 struct RunLeft {
     RunChanges changes{};                         // but for the number, as far as they are known
+    std::vector<Peer> peers{};                    // of all stations, as they were noted last
     std::map<std::string, std::string> counts{};  // as they were noted last
 };
 
@@ -97,6 +98,9 @@ public:
     /// From the begin of a run on, and when there are more: into its record, where a run control that comes after this
     /// one finds it. keep() brings it to the others.
     [[nodiscard]] virtual Result<> note(const RunChanges& changes) = 0;
+    /// How the stations of the run that goes on reach each other: also those that are away when another run control
+    /// takes over.
+    [[nodiscard]] virtual Result<> note(RunNumber run, const std::vector<Peer>& peers) = 0;
     /// The run has ended, and is kept.
     virtual void over() = 0;
     [[nodiscard]] virtual Result<std::optional<RunLeft>> left() = 0;
@@ -145,8 +149,9 @@ struct PartitionView {
 /// What is cheap to ask for.
 struct PartitionGlance {
     PartitionState state = PartitionState::down;
-    double seconds = 0;      // of the present run, or the last
-    std::uint32_t runs = 0;  // that ended
+    double seconds = 0;         // of the present run, or the last
+    std::uint32_t runs = 0;     // that ended
+    bool begins_again = false;  // another run, as soon as it can
 };
 
 class RunControl {
