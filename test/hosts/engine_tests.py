@@ -104,10 +104,11 @@ class Brought:
             machines.run.wait(120)
             self.assertEqual({name: set(machines.words(name)) for name in machines.names}, before, "nothing has ended")
             agents = {name: machines.agents_of(name) for name in machines.names}
-            (machines.directory / "run-control.json").unlink(missing_ok=True)
             machines.start_run("--take-over")
+            machines.until_state("running")
             machines.until_built(500)
             self.assertEqual({name: machines.agents_of(name) for name in machines.names}, agents, "those that were there are used")
+            self.assertEqual({name: set(machines.words(name)) for name in machines.names}, before, "and so are their stations")
             code, _ = machines.stop()
             self.assertEqual(code, 0, machines.errors())
             machines.until_gone()

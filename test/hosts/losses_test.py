@@ -3,7 +3,6 @@
 accepted is in the files once. Times are printed, and not judged: a machine may be busy. `./run losses KILLS POWER_OFFS CABLES` does it often."""
 import json
 import os
-import pathlib
 import random
 import signal
 import statistics
@@ -77,17 +76,6 @@ class LosingMachines(Machines):
             return json.loads(self.bed.control.ask(place, "/partition", context=self.context)[1])
         except FileNotFoundError:
             return None
-
-    def pid_of(self, host, station):
-        """Of a station's process on a machine, as the test sees it."""
-        for pid in self.bed[host].processes():
-            try:
-                words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if b"--name" in words and words[words.index(b"--name") + 1] == station.encode() and b"host" not in words[:2]:
-                return pid
-        return None
 
     def runs(self, name, but=None, but_host=None):
         """It runs, but not as the process `but`, or on that machine. The same number is another process on another machine."""

@@ -2,6 +2,7 @@
 """A partition on several machines: agents under mutual TLS, each with a certificate of its own; stations are killed, machines lose
 power and cables, and a machine that comes back."""
 import json
+import pathlib
 import signal
 import ssl
 import sys
@@ -94,11 +95,13 @@ class Machines:
         return files
 
     def start_run(self, *more):
-        control = self.bed.control
-        self.directory = control.directory / "run"
-        self.run = control.start([weir_program.PROGRAM, "run", self.file, "--dir", self.directory, "--json", *more],
-                                 **self.output_to("run"))
+        self.directory = self.bed.control.directory / "run"
+        self.run = self.start_control("run", self.file, *more)
         return self.run
+
+    def start_control(self, name, *arguments):
+        """A run control on `ctl`; `name`: of the files for what it prints."""
+        return self.bed.control.start([weir_program.PROGRAM, "run", *arguments, "--dir", self.directory, "--json"], **self.output_to(name))
 
     def command(self, *arguments):
         return self.bed.control.run([weir_program.PROGRAM, "run", *arguments, "--dir", self.directory])
@@ -112,6 +115,17 @@ class Machines:
         status = self.status()
         return next((s for s in status["stations"] if s["name"] == name), None) if status else None
 
+    def pid_of(self, host, station):
+        """Of a station's process on a machine, as the test sees it."""
+        for pid in self.bed[host].processes():
+            try:
+                words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if b"--name" in words and words[words.index(b"--name") + 1] == station.encode() and b"host" not in words[:2]:
+                return pid
+        return None
+
     def built(self):
         status = self.status()
         return status["events"]["built"] if status else 0
@@ -120,14 +134,15 @@ class Machines:
         begin = self.built()
         wait_until(lambda: self.built() >= begin + more, f"{more} more events; {self.errors()}", poll=0.2)
 
-    def stop(self):
-        """The result of the run, from its process."""
+    def stop(self, name="run"):
+        """The result of the run, from its process; `name` as it was started."""
         self.test.assertEnds(self.command("stop", "--wait", "120s"), 0) if self.status() else None
         code = self.run.wait(120)
-        return code, json.loads((self.folder / "run.out").read_text())
+        return code, json.loads((self.folder / f"{name}.out").read_text())
 
     def errors(self):
-        return (self.folder / "run.err").read_text()
+        """What all run controls have said."""
+        return "".join(path.read_text() for name in ("run", "next") if (path := self.folder / f"{name}.err").exists())
 
     def open_ports(self):
         """"address:port" of each TCP port that any process of any machine, `ctl` too, has open for other machines."""

@@ -5,6 +5,7 @@ import json
 import pathlib
 import signal
 import struct
+import subprocess
 import time
 import unittest
 
@@ -274,6 +275,20 @@ class Replay(RunTest):
         self.assertIn("stops: enough", log.out)
         for line in (partition.directory / "log/run.log").read_text().splitlines():
             self.assertRegex(line, r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z \S")
+
+    def test_a_stop_whose_run_control_has_ended_when_it_asks_again_shows_the_result_all_the_same(self):
+        file = self.folder / "p.toml"
+        file.write_text(partition_of(supervise={"rate": "400"}))
+        with Partition(self.folder, file, "--events", 100_000) as partition:
+            partition.until_built(100)
+            stop = subprocess.Popen([weir_program.PROGRAM, "run", "stop", "--dir", partition.directory, "--json"], stdout=subprocess.PIPE, text=True)
+            partition.printed("stops: stopped by command")
+            stop.send_signal(signal.SIGSTOP)  # it answers no sooner than run control is gone
+            ended = self.assertEnds(partition.wait(), 0).json
+            stop.send_signal(signal.SIGCONT)
+            shown = json.loads(stop.communicate(timeout=120)[0])
+            self.assertEqual(stop.returncode, 0)
+            self.assertEqual((shown["run"], shown["problems"], shown["events"]), (ended["run"], [], ended["events"]))
 
 
 class BadPartitions(ProgramTest):

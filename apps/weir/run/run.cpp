@@ -35,6 +35,7 @@
 #include "stations/frame/station_command.hpp"
 #include "weir/base/file.hpp"
 #include "weir/base/system_clock.hpp"
+#include "weir/catalogue/run_record_file.hpp"
 #include "weir/control/host_engines.hpp"
 #include "weir/control/host_launcher.hpp"
 #include "weir/control/http_links.hpp"
@@ -49,6 +50,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* weir_run = "weir run";
+constexpr auto standby_look = 200ms;
 
 struct RunOptions {
     std::filesystem::path partition;
@@ -60,8 +62,10 @@ struct RunOptions {
     std::string comment;
     std::string listen = "127.0.0.1:0";
     bool take_over = false;
-    std::string engine;  // empty: as in the file
-    std::string join;    // empty: as in the file
+    bool adopt = false;    // what it left there
+    bool standby = false;  // takes over when the run control of the directory is gone
+    std::string engine;    // empty: as in the file
+    std::string join;      // empty: as in the file
     bool wait = false;
     bool json = false;
 };
@@ -138,13 +142,14 @@ public:
 
     /// A second signal waits for nothing any more.
     void drive(Signals& signals) {
-        if (!control_.bring_up()) return;
+        const auto begun = options_.adopt ? control_.take_over() : control_.bring_up();
+        if (!begun) return complain(weir_run, begun.error().message());
         while (true) {
             control_.step();
-            const auto now = control_.view();
+            const auto now = control_.glance();
             if (now.state == control::PartitionState::down) return;
             next(now);
-            show(now);
+            show();
             if (!signals.wait(20ms)) continue;
             if (interrupted_)
                 return control_.abandon(
@@ -155,7 +160,7 @@ public:
     }
 
 private:
-    void next(const control::PartitionView& now) {
+    void next(const control::PartitionGlance& now) {
         if (now.state == control::PartitionState::ready && !options_.wait) {
             if (now.runs > 0) {
                 control_.shut_down("the run is over");
@@ -170,8 +175,9 @@ private:
             static_cast<void>(control_.stop("the time is over", control::Drain::complete));
     }
 
-    void show(const control::PartitionView& now) {
+    void show() {
         if (!line_.due()) return;
+        const auto now = control_.view();
         if (now.run != before_.run || now.seconds - before_.seconds >= 1) before_ = std::exchange(last_, now);
         line_.show(now.run == RunNumber{} ? fmt::format("partition is {}", name(now.state))
                                           : progress_text(now, before_));
@@ -195,15 +201,19 @@ int report(const RunOptions& options, const control::PartitionView& end, const s
                                            end.failure ? "the partition did not come up" : "no run was begun",
                                            on_hosts ? "below " + of_agents : "in " + (directory / "log").native())});
     }
+    const auto result = result_json(*end.last, directory);
+    if (const auto written = replace_text(RunDirectory::result_file(directory), json::serialize(result), Synced::no);
+        !written)
+        complain(weir_run, written.error().message());
     if (options.json) {
-        print_json(result_json(*end.last, directory));
+        print_json(result);
     } else {
         print_result(*end.last, on_hosts ? of_agents : directory.native());
     }
     for (const auto& problem : end.last->problems) {
         if (!log.shown(problem)) complain(weir_run, problem);
     }
-    return end.last->good() ? exit_good : exit_bad;
+    return end.last->good() && (options.wait || end.bad_runs == 0) ? exit_good : exit_bad;
 }
 
 /// What all runs of this run control are taken with.
@@ -352,6 +362,7 @@ Reached stations_on_hosts(const control::Partition& partition, const RunOptions&
         .engines = engines.get(),
     };
     auto launcher = std::make_unique<control::HostLauncher>(partition, of_hosts, calls, events, report, clock);
+    if (options.adopt) launcher->look_for_left();
     auto* all = launcher.get();
     return {nullptr,
             std::move(engines),
@@ -383,7 +394,54 @@ Result<service::HttpServer> serve_joins(const std::string& listen, const service
     return service::HttpServer::start(options, service::join_routes(parts));
 }
 
+/// With what the run control before this one took its run, or waited for one.
+std::filesystem::path partition_left(const std::filesystem::path& directory) {
+    const auto open = control::OpenRun(RunDirectory::open_run_file(directory)).left();
+    if (open && *open) {
+        auto record = catalogue::run_record_path(directory, (*open)->run);
+        if (std::error_code unknown; std::filesystem::exists(record, unknown)) return record;
+    }
+    return RunDirectory::partition_file(directory);
+}
+
+/// Whether another run control worked in the directory with this partition file. Errc::usage: it had another one, and
+/// left a run, which goes on with that only.
+Result<bool> is_that_of_left(const RunDirectory& directory, const std::string& text) {
+    const auto before = read_text(directory.partition_file(), 64_MiB);
+    if (before && *before == text) return true;
+    std::error_code unknown;
+    if (!std::filesystem::exists(RunDirectory::open_run_file(directory.path()), unknown)) return false;
+    return fail(Errc::usage, fmt::format("the run that was left in {} was begun with another partition file; leave "
+                                         "yours out, and that one is taken",
+                                         directory.path().native()));
+}
+
+/// While another one works in the directory. Nothing: that one has ended properly, or there was none.
+Result<std::optional<control::RunNumbers>> stand_by(const std::filesystem::path& directory) {
+    complain(weir_run, fmt::format("stands by for the run control of {}", directory.native()));
+    Signals signals;
+    while (true) {
+        auto numbers = control::RunNumbers::open(directory);
+        if (numbers) return RunPlace::find(directory) ? std::optional(std::move(*numbers)) : std::nullopt;
+        if (numbers.error().code != Errc::refused) return std::unexpected(numbers.error());
+        if (signals.wait(standby_look)) return fail(Errc::refused, "interrupted while it stood by");
+    }
+}
+
 int run_run(RunOptions& options) {
+    std::optional<control::RunNumbers> lease;
+    if (options.standby) {
+        auto taken = stand_by(options.directory);
+        if (!taken) return fail_with(weir_run, taken.error());
+        lease = std::move(*taken);
+        if (!lease) {
+            print("nothing to take over: no run control works in {}, or it has ended properly\n",
+                  options.directory.native());
+            return exit_good;
+        }
+        options.take_over = true;
+    }
+    if (options.take_over && options.partition.empty()) options.partition = partition_left(options.directory);
     if (options.partition.empty()) return fail_usage(weir_run, "which partition? weir run PARTITION.toml");
     std::error_code failed;
     options.partition = std::filesystem::absolute(options.partition, failed);
@@ -421,8 +479,15 @@ int run_run(RunOptions& options) {
         return fail_with(weir_run, good.error());
     const auto directory = RunDirectory::prepare(options.directory, record->text, *partition);
     if (!directory) return fail_with(weir_run, directory.error());
-    auto numbers = control::RunNumbers::open(directory->path());
+    auto numbers =
+        lease ? Result<control::RunNumbers>(std::move(*lease)) : control::RunNumbers::open(directory->path());
     if (!numbers) return fail_with(weir_run, numbers.error());
+    std::filesystem::remove(RunDirectory::result_file(directory->path()), failed);  // of a run before
+    if (options.take_over) {
+        const auto same = is_that_of_left(*directory, record->text);
+        if (!same) return fail_with(weir_run, same.error());
+        options.adopt = *same;
+    }
     if (const auto written = directory->write_partition_file(record->text); !written)
         return fail_with(weir_run, written.error());
     const auto own = own_authority(*shared, *directory);
@@ -451,7 +516,7 @@ int run_run(RunOptions& options) {
                                                        reports.reporter(), clock)
                                    : stations_here(**calls, **events);
     control::CatalogueKeeper keeper(std::move(*numbers), directory->catalogues(stations.books_elsewhere),
-                                    control::OpenRun(directory->path() / "run-open.json"), directory->path(),
+                                    control::OpenRun(RunDirectory::open_run_file(directory->path())), directory->path(),
                                     record_of(options, record->text));
     control::RunControl control(
         *partition, settings->options,
@@ -511,7 +576,10 @@ void add_run(CLI::App& parent, Command& chosen) {
     add_value(command, "--listen", options->listen, "H:P", "address and port of run control").group(more_options);
     add_value(command, "--engine", options->engine, "E", "starts agents that are not there: ssh or slurm")
         .group(more_options);
-    add_flag(command, "--take-over", options->take_over, "machines that another run control still commands")
+    add_flag(command, "--take-over", options->take_over,
+             "goes on with the stations and the run that another run control of D left")
+        .group(more_options);
+    add_flag(command, "--standby", options->standby, "waits until that one is gone, then --take-over")
         .group(more_options);
     add_value(command, "--join", options->join, "H:P",
               "address and port where hosts join with a token; else as in the file")

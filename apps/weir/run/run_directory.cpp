@@ -67,17 +67,7 @@ Result<RunDirectory> RunDirectory::prepare(const std::filesystem::path& director
 }
 
 Result<> RunDirectory::write_partition_file(std::string_view text) const {
-    auto fresh = partition_file();
-    fresh += ".new";
-    auto file = WEIR_TRY(File::open(fresh, File::Mode::open_or_create));
-    WEIR_TRY(file.truncate(0));
-    WEIR_TRY(file.write_at(0, std::as_bytes(std::span(text))));
-    WEIR_TRY(file.sync_data());
-    WEIR_TRY(file.close());
-    std::error_code failed;
-    std::filesystem::rename(fresh, partition_file(), failed);
-    if (failed) return fail_errno(failed.value(), fmt::format("cannot write {}", partition_file().native()));
-    return sync_directory(partition_file().parent_path());
+    return replace_text(partition_file(), text, Synced::yes);
 }
 
 std::vector<std::string> RunDirectory::arguments_of(const control::StationEntry& station) const {

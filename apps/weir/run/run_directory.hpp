@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What lies where below the directory of a weir run: D/log/NAME.log, D/run-number, D/run-control.json,
-// D/run-partition.toml; the recorder's files in D itself, or, when there are several recorders, in D/NAME of each,
-// unless their sections name directories.
+// D/run-partition.toml, D/run-result.json; the recorder's files in D itself, or, when there are several recorders, in
+// D/NAME of each, unless their sections name directories.
 #pragma once
 
 #include <filesystem>
@@ -24,8 +24,19 @@ public:
     [[nodiscard]] const std::filesystem::path& path() const noexcept { return directory_; }
     /// The partition file that is in effect, from which every station reads: what becomes of the file that it was read
     /// from does not change a run.
-    [[nodiscard]] std::filesystem::path partition_file() const { return directory_ / "run-partition.toml"; }
+    [[nodiscard]] std::filesystem::path partition_file() const { return partition_file(directory_); }
+    [[nodiscard]] static std::filesystem::path partition_file(const std::filesystem::path& directory) {
+        return directory / "run-partition.toml";
+    }
+    /// What is known of a run that goes on.
+    [[nodiscard]] static std::filesystem::path open_run_file(const std::filesystem::path& directory) {
+        return directory / "run-open.json";
+    }
     [[nodiscard]] Result<> write_partition_file(std::string_view text) const;
+    /// What the last run left, as weir run --json prints it: for who asks when run control has just ended.
+    [[nodiscard]] static std::filesystem::path result_file(const std::filesystem::path& directory) {
+        return directory / "run-result.json";
+    }
     [[nodiscard]] std::filesystem::path log_of(const std::string& name) const {
         return directory_ / "log" / (name + ".log");
     }

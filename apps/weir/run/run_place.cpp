@@ -29,14 +29,7 @@ Result<RunPlace> RunPlace::announce(const std::filesystem::path& directory, cons
     }
     const auto text = boost::json::serialize(document) + "\n";
     auto path = directory / file_name;
-    auto fresh = path;
-    fresh += ".new";
-    auto file = WEIR_TRY(File::open(fresh, File::Mode::open_or_create));
-    WEIR_TRY(file.truncate(0));
-    WEIR_TRY(file.write_at(0, std::as_bytes(std::span(text))));
-    std::error_code failed;
-    std::filesystem::rename(fresh, path, failed);
-    if (failed) return fail_errno(failed.value(), fmt::format("cannot write {}", path.native()));
+    WEIR_TRY(replace_text(path, text, Synced::no));
     return RunPlace(std::move(path));
 }
 

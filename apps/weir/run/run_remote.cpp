@@ -14,10 +14,12 @@
 
 #include "cli/output.hpp"
 #include "cli/process/signals.hpp"
+#include "run/run_directory.hpp"
 #include "run/run_place.hpp"
 #include "run/run_report.hpp"
 #include "stations/frame/input_settings.hpp"
 #include "stations/frame/partition_settings.hpp"
+#include "weir/base/file.hpp"
 #include "weir/base/system_clock.hpp"
 #include "weir/json/parse.hpp"
 #include "weir/service/control_client.hpp"
@@ -101,24 +103,24 @@ int show(const RemoteOptions& options, const json::value& partition) {
     return exit_good;
 }
 
+/// What a run left: its problems, each as a line on stderr.
+int complain_of(const RemoteOptions& options, const json::object& result) {
+    const auto* problems = result.if_contains("problems");
+    if (problems == nullptr || !problems->is_array()) return exit_bad;
+    for (const auto& problem : problems->get_array())
+        if (!options.json) complain(me(options), problem.is_string() ? std::string_view(problem.get_string()) : "");
+    return problems->get_array().empty() ? exit_good : exit_bad;
+}
+
 /// What the run that was just stopped left.
 int show_result(const RemoteOptions& options, const json::value& partition) {
     const auto* object = partition.if_object();
     const auto* last = object != nullptr ? object->if_contains("last") : nullptr;
     const auto* result = last != nullptr ? last->if_object() : nullptr;
     if (result == nullptr) return show(options, partition);
-    const auto* problems = result->if_contains("problems");
-    const bool good = problems != nullptr && problems->is_array() && problems->get_array().empty();
-    if (options.json) {
-        print_json(*result);
-    } else {
-        show(options, partition);
-        if (problems != nullptr && problems->is_array()) {
-            for (const auto& problem : problems->get_array())
-                complain(me(options), problem.is_string() ? std::string_view(problem.get_string()) : "");
-        }
-    }
-    return good ? exit_good : exit_bad;
+    if (options.json) print_json(*result);
+    else show(options, partition);
+    return complain_of(options, *result);
 }
 
 /// Where it is: as typed, else as its directory says, with the certificates that are named there.
@@ -148,16 +150,27 @@ int fail_to_find(const RemoteOptions& options, const Error& error) {
 /// Run control took the command and is gone since, as it is when no further run is waited for.
 bool has_ended(const RemoteOptions& options) { return options.at.empty() && !RunPlace::find(options.directory); }
 
+/// Of a run control that has ended.
+Result<json::value> result_left(const RemoteOptions& options) {
+    const auto file = RunDirectory::result_file(options.directory);
+    const auto text = WEIR_TRY(read_text(file, answer_max));
+    auto result = WEIR_TRY(json::parse(text, {.size = answer_max, .depth = 16}));
+    if (!result.is_object()) return fail(Errc::corrupt, fmt::format("{} is no result of a run", file.native()));
+    return result;
+}
+
 int report_end(const RemoteOptions& options) {
+    const auto result = result_left(options);
+    if (!result) return fail_with(me(options), result.error());
     if (options.json) {
-        print_json(json::object{{"state", "down"}});
+        print_json(result->get_object());
     } else {
         print(
             "the run is over, and run control has ended; weir ls {} shows its files, weir run log --dir {} its "
             "log\n",
             options.directory.native(), options.directory.native());
     }
-    return exit_good;
+    return complain_of(options, result->get_object());
 }
 
 std::string names_in(const json::value& answer, const char* list) {

@@ -92,7 +92,7 @@ Bytes budget(const DemoOptions& options) {
 std::unique_ptr<Sending> start_sending(workload::EventSource& source, std::uint16_t port, const std::string& name,
                                        std::uint32_t connections, double rate_hz, Result<>& result) {
     SendingOptions options;
-    options.to = fmt::format("127.0.0.1:{}", port);
+    options.to = {fmt::format("127.0.0.1:{}", port)};
     options.name = name;
     options.connections = connections;
     options.rate_hz = rate_hz;

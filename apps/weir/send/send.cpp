@@ -2,6 +2,8 @@
 // `weir send`: events in. Replays raw files or makes a synthetic workload, sends it over any number of
 // connections, and reports what became of every event.
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -18,8 +20,9 @@
 #include "cli/progress.hpp"
 #include "send/commands.hpp"
 #include "send/sending.hpp"
+#include "weir/base/report.hpp"
 #include "weir/base/stream_tag.hpp"
-#include "weir/delivery/sender.hpp"
+#include "weir/delivery/run_inquiry.hpp"
 #include "weir/transport/address.hpp"
 #include "weir/wire/session.hpp"
 #include "weir/workload/replay_source.hpp"
@@ -34,7 +37,7 @@ constexpr const char* weir_send = "weir send";
 constexpr const char* default_profile = "atlas2018";
 
 struct SendOptions {
-    transport::HostPort to{};
+    std::vector<transport::HostPort> to{};
     std::vector<std::filesystem::path> files{};
     std::optional<std::string> profile{};
     std::optional<std::uint64_t> events{};
@@ -54,7 +57,12 @@ struct SendOptions {
 
 /// What no single option can check alone.
 Result<> check(const SendOptions& options) {
-    if (options.to.port == 0) return fail(Errc::usage, "no recorder to send to; name one with --to HOST:PORT");
+    if (options.to.empty() || std::ranges::any_of(options.to, [](const auto& to) { return to.port == 0; }))
+        return fail(Errc::usage, "no recorder to send to; name one with --to HOST:PORT");
+    for (auto to = options.to.begin(); to != options.to.end(); ++to) {
+        if (std::find(options.to.begin(), to, *to) != to)
+            return fail(Errc::usage, fmt::format("--to names {} twice; name each recorder once", to_string(*to)));
+    }
     if (!options.files.empty() && options.profile)
         return fail(Errc::usage, "--source and --profile cannot be used together; choose one");
     if (options.files.empty() && (options.stream || options.keep_ids))
@@ -63,8 +71,8 @@ Result<> check(const SendOptions& options) {
         return fail(Errc::usage, "--keep-ids and --first-id cannot be used together; choose one");
     if (!std::isfinite(options.rate_hz) || options.rate_hz < 0)
         return fail(Errc::usage, "--rate is a number of events a second, or 0 for no limit");
-    if (options.connections == 0 || options.connections > connections_max)
-        return fail(Errc::usage, fmt::format("--connections is 1 to {}", connections_max));
+    if (options.connections == 0 || options.connections > connections_max / options.to.size())
+        return fail(Errc::usage, fmt::format("--connections is 1 to {}", connections_max / options.to.size()));
     if (options.name && !wire::valid_sender_name(*options.name))
         return fail(Errc::usage, fmt::format("--name is 1 to {} letters, digits and -_.:", wire::sender_name_size_max));
     if (options.window == Bytes{0}) return fail(Errc::usage, "--window is at least one byte; 64MiB is a good size");
@@ -96,10 +104,19 @@ Result<std::unique_ptr<workload::EventSource>> open_workload(const SendOptions& 
                                    .begin = clock.wall()});
 }
 
+std::vector<std::string> addresses(const SendOptions& options) {
+    std::vector<std::string> all;
+    for (const auto& to : options.to) all.push_back(to_string(to));
+    return all;
+}
+
+/// As messages name them.
+std::string recorders(const SendOptions& options) { return fmt::format("{}", fmt::join(addresses(options), ", ")); }
+
 std::string status_line(const SendOptions& options, const Sending& sending, std::optional<std::uint64_t> events) {
     const auto counts = sending.counts();
     if (counts.connected == 0 && !counts.last_problem.empty())
-        return fmt::format("waiting for {}: {}", to_string(options.to), counts.last_problem);
+        return fmt::format("waiting for {}: {}", recorders(options), counts.last_problem);
     const double rate = counts.seconds > 0 ? static_cast<double>(counts.sent) / counts.seconds : 0;
     auto line = fmt::format("{}{} events sent  {} acknowledged  {:.0f} events/s  {:.2f} GB/s", with_commas(counts.sent),
                             events ? " of " + with_commas(*events) : "", with_commas(counts.acknowledged), rate,
@@ -148,6 +165,8 @@ json::object to_json(const SendingCounts& counts, const AnswerTimes& times, RunN
             {"gb_per_s", gb_per_s(counts.bytes_answered, counts.seconds)},
             {"resent", counts.resent},
             {"reconnects", counts.reconnects},
+            {"moved", counts.moved},
+            {"in_doubt", counts.in_doubt},
             {"answer_seconds", to_json(times)}};
 }
 
@@ -173,15 +192,15 @@ int judge(const SendOptions& options, const Sending& sending, const SendingCount
     if (counts.rejected > 0) {
         complain(weir_send,
                  fmt::format(
-                     "{} rejected {} of {} ({}); {}", to_string(options.to), with_commas(counts.rejected),
+                     "{} rejected {} of {} ({}); {}", recorders(options), with_commas(counts.rejected),
                      counted(counts.sent, "event"), reasons_text(counts),
                      counts.first_refusal.empty() ? "the log of the recorder has the reason" : counts.first_refusal));
         return exit_bad;
     }
     if (counts.unanswered > 0) {
         complain(weir_send,
-                 fmt::format("{} has not answered {} of {}{}{}; whether it holds them is not known",
-                             to_string(options.to), with_commas(counts.unanswered), counted(counts.sent, "event"),
+                 fmt::format("{} has not answered {} of {}{}{}; whether it holds them is not known", recorders(options),
+                             with_commas(counts.unanswered), counted(counts.sent, "event"),
                              counts.last_problem.empty() ? "" : ": ", counts.last_problem));
         return exit_bad;
     }
@@ -203,17 +222,13 @@ Result<std::string> find_name(const SendOptions& options) {
 /// The run that is being recorded. Nothing: a signal came first.
 Result<std::optional<RunNumber>> ask_for_run(const SendOptions& options, const std::string& name, Signals& signals,
                                              const Clock& clock) {
-    auto sender = WEIR_TRY(delivery::Sender::open({.host = to_string(options.to),
-                                                   .name = name,
-                                                   .join_run = true,
-                                                   .give_up_after = options.give_up_after,
-                                                   .tls = options.tls}));
+    auto inquiry = WEIR_TRY(delivery::RunInquiry::begin(
+        {.name = name, .give_up_after = options.give_up_after, .tls = options.tls}, addresses(options)));
     ProgressLine line(clock);
     while (!signals.wait(0ns)) {
-        const auto run = sender->run(100ms);
+        const auto run = inquiry.wait(100ms);
         if (!run || *run) return run;
-        if (line.due())
-            line.show(fmt::format("waiting for {}: {}", to_string(options.to), sender->stats().last_problem));
+        if (line.due()) line.show(fmt::format("waiting for {}: {}", recorders(options), inquiry.last_problem()));
     }
     return std::nullopt;
 }
@@ -222,8 +237,8 @@ int run_send(const SendOptions& options) {
     if (auto checked = check(options); !checked) return fail_with(weir_send, checked.error());
     const auto name = find_name(options);
     if (!name) return fail_with(weir_send, name.error());
-    allow_open_files(3 * std::uint64_t{options.connections} + 64);  // a connection takes three
-    Signals signals;                                                // before any thread begins
+    allow_open_files(3 * options.connections * options.to.size() + 64);  // a connection takes three
+    Signals signals;                                                     // before any thread begins
     const SystemClock clock;
     auto source = options.files.empty() ? open_workload(options, clock) : open_replay(options);
     if (!source) return fail_with(weir_send, source.error());
@@ -234,18 +249,19 @@ int run_send(const SendOptions& options) {
         if (!run) return fail_with(weir_send, run.error());
         if (!*run)
             return fail_with(weir_send,
-                             {Errc::io, 0, fmt::format("ended by a signal before {} answered", to_string(options.to))});
+                             {Errc::io, 0, fmt::format("ended by a signal before {} answered", recorders(options))});
         (*source)->set_run(**run);
     }
     const auto events = options.events ? options.events : (*source)->events_once();
-    auto sending = Sending::start({.to = to_string(options.to),
+    auto sending = Sending::start({.to = addresses(options),
                                    .name = *name,
                                    .connections = options.connections,
                                    .events = events,
                                    .rate_hz = options.rate_hz,
                                    .window = options.window.value_or(Bytes{0}),
                                    .give_up_after = options.give_up_after,
-                                   .tls = options.tls},
+                                   .tls = options.tls,
+                                   .report = [](const Report& report) { complain(weir_send, text_of(report)); }},
                                   **source, clock);
     if (!sending) return fail_with(weir_send, sending.error());
     watch(options, **sending, signals, events, clock);
@@ -273,16 +289,16 @@ int run_send(const SendOptions& options) {
 
 void add_send(CLI::App& parent, Command& chosen) {
     auto options = std::make_shared<SendOptions>();
-    auto& command = add_command(parent, group_record, "send",
-                                "sends events to a recorder: raw files again, or a synthetic workload",
-                                "weir send --to localhost:9000 --run 7 --events 10000 --connections 8");
-    add_value(command, "--to", options->to, "H:P", "address and port of the recorder");
+    auto& command =
+        add_command(parent, group_record, "send", "sends events to recorders: raw files again, or a synthetic workload",
+                    "weir send --to localhost:9000 --run 7 --events 10000 --connections 8");
+    add_value(command, "--to", options->to, "H:P", "address and port of a recorder; several share the events");
     add_value(command, "--source", options->files, "FILE", "raw files to replay; repeated, with new ids");
     add_value(command, "--profile", options->profile, "NAME",
               "synthetic workload instead: atlas2018 (without --source)");
     add_value(command, "--events", options->events, "N", "how many; else the files once, a workload until stopped");
     add_value(command, "--rate", options->rate_hz, "EVENTS/S", "over all connections; 0: as fast as they are taken");
-    add_value(command, "--connections", options->connections, "K", "to send over, 1 to 1000");
+    add_value(command, "--connections", options->connections, "K", "to each recorder, 1 to 1000");
     add_value(command, "--seed", options->seed, "S", "of the workload: the same seed, the same events");
     add_value(command, "--run", options->run, "N", "run number; else the one that is being recorded");
     add_value(command, "--name", options->name, "SENDER", "name that the recorder knows this sender by");

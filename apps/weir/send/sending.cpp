@@ -23,8 +23,20 @@ constexpr std::chrono::nanoseconds wait_max = 20ms;
 std::int64_t nanoseconds(SteadyTime time) { return time.time_since_epoch().count(); }
 
 /// As messages name it.
-std::string connection_name(const SendingOptions& options, std::uint32_t i) {
-    return options.connections == 1 ? options.to : fmt::format("{}, connection {}", options.to, i + 1);
+std::string connection_name(const SendingOptions& options, const std::string& to, std::uint32_t i) {
+    return options.connections == 1 ? to : fmt::format("{}, connection {}", to, i + 1);
+}
+
+/// With one recorder its refusal, or its absence, ends all; with several that of all of them.
+delivery::SenderGroupOptions group_options(const SendingOptions& options) {
+    if (options.to.size() == 1) {
+        delivery::SenderGroupOptions one{.move_after = 0ms, .reopen_after = std::nullopt};
+        one.sender.give_up_after = options.give_up_after;
+        return one;
+    }
+    delivery::SenderGroupOptions several{.move_after = options.give_up_after, .fail_after = options.give_up_after};
+    several.sender.backoff_last = 1s;
+    return several;
 }
 
 /// What keeps an event's bytes alive, when the event was due, and how many streams it is for.
@@ -41,23 +53,23 @@ Sending::Sending(SendingOptions options, workload::EventSource& source, const Cl
 
 Result<std::unique_ptr<Sending>> Sending::start(SendingOptions options, workload::EventSource& source,
                                                 const Clock& clock) {
-    if (options.connections == 0 || options.connections > connections_max)
-        return weir::fail(Errc::usage, fmt::format("{} connections cannot be had; choose 1 to {}", options.connections,
-                                                   connections_max));
-    if (options.window == Bytes{0}) options.window = std::max(windows_together / options.connections, window_min);
+    const auto connections = options.connections * options.to.size();
+    if (connections == 0 || connections > connections_max)
+        return weir::fail(Errc::usage,
+                          fmt::format("{} connections cannot be had; choose 1 to {}", connections, connections_max));
+    if (options.window == Bytes{0}) options.window = std::max(windows_together / connections, window_min);
     std::unique_ptr<Sending> sending(new Sending(std::move(options), source, clock));
     WEIR_TRY(sending->open());
     return sending;
 }
 
 Result<> Sending::open() {
-    delivery::SenderGroupOptions options{.move_after = 0ms, .reopen_after = std::nullopt};
+    auto options = group_options(options_);
     options.sender.name = options_.name;
     options.sender.tls = options_.tls;
     options.sender.run = source_.run();
     options.sender.format = wire::parse_event_format(event::name(source_.format())).value();
     options.sender.window = options_.window;
-    options.sender.give_up_after = options_.give_up_after;
     group_.emplace(
         std::move(options),
         [this](const std::shared_ptr<const void>& owner, std::optional<wire::RejectReason> rejected) {
@@ -69,16 +81,23 @@ Result<> Sending::open() {
             copies_.fetch_add(sent.copies, std::memory_order_relaxed);
         },
         [this](const Report& report) {
+            if (report.key.starts_with(delivery::SenderGroup::receiver_report)) {
+                if (options_.to.size() > 1) options_.report(report);
+                return;
+            }
             const std::scoped_lock lock(mutex_);
             if (first_refusal_.empty()) first_refusal_ = text_of(report);
         });
     std::vector<Peer> connections;
-    for (std::uint32_t i = 0; i < options_.connections; ++i)
-        connections.push_back(
-            {.name = connection_name(options_, i), .kind = StationKind::record, .events = options_.to});
+    for (const auto& to : options_.to) {
+        for (std::uint32_t i = 0; i < options_.connections; ++i)
+            connections.push_back(
+                {.name = connection_name(options_, to, i), .kind = StationKind::record, .events = to});
+    }
+    const auto lines = static_cast<std::uint32_t>(connections.size());
     WEIR_TRY(group_->set_receivers(delivery::Choice::least_loaded, std::move(connections)));
 
-    sending_ = std::min({options_.connections, sending_threads_max, std::max(std::thread::hardware_concurrency(), 1U)});
+    sending_ = std::min({lines, sending_threads_max, std::max(std::thread::hardware_concurrency(), 1U)});
     for (auto i = sending_; i > 0; --i) threads_.emplace_back([this] { send_events(); });
     threads_.emplace_back([this] { wait_for_answers(); });
     return {};
@@ -165,6 +184,8 @@ SendingCounts Sending::counts() const {
                          .bytes_answered = stats.bytes_accepted - stats.bytes_held,
                          .resent = stats.resent,
                          .reconnects = stats.reconnects,
+                         .moved = stats.moved,
+                         .in_doubt = stats.in_doubt,
                          .connected = static_cast<std::uint32_t>(stats.connected),
                          .last_problem = std::move(stats.last_problem)};
     counts.rejected = counts.sent - counts.acknowledged - counts.unanswered;

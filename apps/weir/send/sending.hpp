@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends the events of a source over a number of connections, at a rate if one is given, until each has its
-// answer. The connections are a delivery::SenderGroup: the next event goes to one of the least loaded, so that a slow
-// connection holds up neither the others nor the order of lumi blocks.
+// Sends the events of a source over a number of connections to one or several recorders, at a rate if one is given,
+// until each has its answer. The connections are a delivery::SenderGroup: the next event goes to one of the least
+// loaded, so that a slow connection holds up neither the others nor the order of lumi blocks.
 #pragma once
 
 #include <array>
@@ -21,6 +21,7 @@
 #include "send/rate_pacer.hpp"
 #include "weir/base/bytes.hpp"
 #include "weir/base/clock.hpp"
+#include "weir/base/report.hpp"
 #include "weir/base/result.hpp"
 #include "weir/delivery/sender_group.hpp"
 #include "weir/memory/migrating_pool.hpp"
@@ -31,18 +32,21 @@
 namespace weir::app {
 
 struct SendingOptions {
-    std::string to{};           // "host:port" of the recorder
-    std::string name = "send";  // of the sender
-    std::uint32_t connections = 1;
+    std::vector<std::string> to{};          // "host:port" of each recorder
+    std::string name = "send";              // of the sender
+    std::uint32_t connections = 1;          // to each recorder
     std::optional<std::uint64_t> events{};  // nothing: until stop()
     double rate_hz = 0;                     // events a second over all connections; 0: as fast as they are taken
     Bytes window{0};                        // of each connection; 0: 256 MiB shared out, 4 MiB at least
-    std::chrono::milliseconds give_up_after{60'000};  // without a connection; 0: never
-    transport::TlsFiles tls{};                        // none: plain TCP
-    std::chrono::milliseconds answers_max{10'000};    // how long stop() waits for answers
+    // Without a connection; 0: never. Of several recorders one that is away for so long is given up: what it has not
+    // answered goes to the others.
+    std::chrono::milliseconds give_up_after{60'000};
+    transport::TlsFiles tls{};                      // none: plain TCP
+    std::chrono::milliseconds answers_max{10'000};  // how long stop() waits for answers
+    Reporter report{};                              // of recorders that are lost, from any thread
 };
 
-inline constexpr std::uint32_t connections_max = 1000;
+inline constexpr std::uint32_t connections_max = 1000;  // together
 
 struct SendingCounts {
     // sent = acknowledged + rejected + unanswered
@@ -56,6 +60,8 @@ struct SendingCounts {
     std::uint64_t bytes_answered = 0;
     std::uint64_t resent = 0;  // messages, after lost connections
     std::uint64_t reconnects = 0;
+    std::uint64_t moved = 0;      // events of one recorder that were given to another
+    std::uint64_t in_doubt = 0;   // of these: the first one may have recorded them too
     std::uint32_t connected = 0;  // connections, now
     double seconds = 0;           // from the first event sent to the last answer, or till now
     std::string last_problem{};   // of a connection; empty when there was none

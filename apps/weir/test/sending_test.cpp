@@ -112,7 +112,7 @@ TEST(Sending, EveryEventIsSentOnceAndAnsweredOverAnyNumberOfConnections) {
     for (const std::uint32_t connections : {1U, 3U, 100U}) {
         Recorder recorder;
         SmallEvents source;
-        auto sending = Sending::start({.to = recorder.address(), .connections = connections, .events = 5000}, source);
+        auto sending = Sending::start({.to = {recorder.address()}, .connections = connections, .events = 5000}, source);
         ASSERT_TRUE(sending.has_value()) << sending.error().message();
         const bool ended = (*sending)->wait(100s);
         ASSERT_TRUE(ended) << connections << " connections, " << (*sending)->counts().sent << " sent, "
@@ -137,7 +137,7 @@ TEST(Sending, EveryEventIsSentOnceAndAnsweredOverAnyNumberOfConnections) {
 TEST(Sending, MemoryOfAFewEventsIsEnoughForManyConnections) {
     Recorder recorder;
     SmallEvents source(2);
-    auto sending = Sending::start({.to = recorder.address(), .connections = 8, .events = 300}, source);
+    auto sending = Sending::start({.to = {recorder.address()}, .connections = 8, .events = 300}, source);
     ASSERT_TRUE(sending.has_value());
     ASSERT_TRUE((*sending)->wait(100s));
     EXPECT_EQ((*sending)->counts().acknowledged, 300U);
@@ -146,7 +146,7 @@ TEST(Sending, MemoryOfAFewEventsIsEnoughForManyConnections) {
 TEST(Sending, RejectionsAreCountedByReasonAndEndTheWait) {
     Recorder recorder(Recorder::Answers::reject);
     SmallEvents source;
-    auto sending = Sending::start({.to = recorder.address(), .connections = 2, .events = 50}, source);
+    auto sending = Sending::start({.to = {recorder.address()}, .connections = 2, .events = 50}, source);
     ASSERT_TRUE(sending.has_value());
     ASSERT_TRUE((*sending)->wait(100s));
     const auto counts = (*sending)->counts();
@@ -158,7 +158,7 @@ TEST(Sending, RejectionsAreCountedByReasonAndEndTheWait) {
 TEST(Sending, EventsThatTheRecorderWouldNotTakeAreCountedAndCostNoOther) {
     Recorder recorder(Recorder::Answers::acknowledge, {}, Bytes{100});
     SmallEvents source(1000, 3);
-    auto sending = Sending::start({.to = recorder.address(), .connections = 2, .events = 300}, source);
+    auto sending = Sending::start({.to = {recorder.address()}, .connections = 2, .events = 300}, source);
     ASSERT_TRUE(sending.has_value());
     ASSERT_TRUE((*sending)->wait(100s));
     const auto counts = (*sending)->counts();
@@ -174,7 +174,7 @@ TEST(Sending, EventsThatTheRecorderWouldNotTakeAreCountedAndCostNoOther) {
 TEST(Sending, AnEventWithATagThatIsNoStreamIsCountedAndCostsNoOther) {
     Recorder recorder;
     SmallEvents source(1000, 0, 3);
-    auto sending = Sending::start({.to = recorder.address(), .connections = 1, .events = 300}, source);
+    auto sending = Sending::start({.to = {recorder.address()}, .connections = 1, .events = 300}, source);
     ASSERT_TRUE(sending.has_value());
     ASSERT_TRUE((*sending)->wait(100s));
     const auto counts = (*sending)->counts();
@@ -189,7 +189,8 @@ TEST(Sending, TheRateIsKeptOverAllConnectionsTogether) {
     Recorder recorder;
     SmallEvents source;
     const auto begin = std::chrono::steady_clock::now();
-    auto sending = Sending::start({.to = recorder.address(), .connections = 4, .events = 101, .rate_hz = 200}, source);
+    auto sending =
+        Sending::start({.to = {recorder.address()}, .connections = 4, .events = 101, .rate_hz = 200}, source);
     ASSERT_TRUE(sending.has_value());
     ASSERT_TRUE((*sending)->wait(100s));
     EXPECT_GE(std::chrono::steady_clock::now() - begin, 395ms);  // 100 periods, and at most 100 ms caught up
@@ -199,7 +200,7 @@ TEST(Sending, TheRateIsKeptOverAllConnectionsTogether) {
 TEST(Sending, StopEndsAnEndlessSendingWithEverythingAnswered) {
     Recorder recorder;
     SmallEvents source;
-    auto sending = Sending::start({.to = recorder.address(), .connections = 2}, source);
+    auto sending = Sending::start({.to = {recorder.address()}, .connections = 2}, source);
     ASSERT_TRUE(sending.has_value());
     EXPECT_FALSE((*sending)->wait(100ms));
     while ((*sending)->counts().sent == 0) std::this_thread::sleep_for(1ms);
@@ -214,7 +215,7 @@ TEST(Sending, StopEndsAnEndlessSendingWithEverythingAnswered) {
 TEST(Sending, StopEndsEvenWhenNoAnswerComesAndSaysHowManyAreMissing) {
     Recorder recorder(Recorder::Answers::none);
     SmallEvents source(10);
-    auto sending = Sending::start({.to = recorder.address(), .answers_max = 100ms}, source);
+    auto sending = Sending::start({.to = {recorder.address()}, .answers_max = 100ms}, source);
     ASSERT_TRUE(sending.has_value());
     while ((*sending)->counts().sent < 10) std::this_thread::sleep_for(1ms);
     (*sending)->stop();
@@ -230,7 +231,7 @@ TEST(Sending, StopEndsEvenWhenNoAnswerComesAndSaysHowManyAreMissing) {
 TEST(Sending, AbandonEndsAtOnce) {
     Recorder recorder(Recorder::Answers::none);
     SmallEvents source(10);
-    auto sending = Sending::start({.to = recorder.address(), .answers_max = 1h}, source);
+    auto sending = Sending::start({.to = {recorder.address()}, .answers_max = 1h}, source);
     ASSERT_TRUE(sending.has_value());
     while ((*sending)->counts().sent < 10) std::this_thread::sleep_for(1ms);
     (*sending)->abandon();
@@ -241,7 +242,7 @@ TEST(Sending, ARefusalStopsEverythingInTheWordsOfTheRecorder) {
     Recorder recorder(Recorder::Answers::acknowledge,
                       delivery::Refusal{wire::ByeReason::wrong_run, "run 9 is being recorded, not run 5"});
     SmallEvents source;
-    auto sending = Sending::start({.to = recorder.address(), .connections = 3, .events = 100}, source);
+    auto sending = Sending::start({.to = {recorder.address()}, .connections = 3, .events = 100}, source);
     ASSERT_TRUE(sending.has_value());
     ASSERT_TRUE((*sending)->wait(100s));
     const auto failure = (*sending)->failure();
@@ -250,9 +251,44 @@ TEST(Sending, ARefusalStopsEverythingInTheWordsOfTheRecorder) {
     EXPECT_EQ((*sending)->counts().acknowledged, 0U);
 }
 
+TEST(Sending, SeveralRecordersShareTheEvents) {
+    Recorder one, two, three;
+    SmallEvents source;
+    auto sending = Sending::start(
+        {.to = {one.address(), two.address(), three.address()}, .connections = 2, .events = 20'000}, source);
+    ASSERT_TRUE(sending.has_value()) << sending.error().message();
+    ASSERT_TRUE((*sending)->wait(120s));
+    const auto counts = (*sending)->counts();
+    EXPECT_EQ(counts.acknowledged, 20'000U);
+    EXPECT_EQ(counts.in_doubt, 0U);
+    EXPECT_EQ(one.ids().size() + two.ids().size() + three.ids().size(), 20'000U);
+}
+
+TEST(Sending, OfSeveralRecordersOneThatRefusesIsReportedAndTheOthersGetItsEvents) {
+    Recorder one(Recorder::Answers::acknowledge, delivery::Refusal{wire::ByeReason::wrong_run, "run 9 is recorded"});
+    Recorder two;
+    SmallEvents source;
+    std::mutex mutex;
+    std::vector<std::string> reports;
+    auto sending = Sending::start({.to = {one.address(), two.address()},
+                                   .events = 3000,
+                                   .report =
+                                       [&](const Report& report) {
+                                           const std::scoped_lock lock(mutex);
+                                           reports.push_back(text_of(report));
+                                       }},
+                                  source);
+    ASSERT_TRUE(sending.has_value()) << sending.error().message();
+    ASSERT_TRUE((*sending)->wait(120s));
+    EXPECT_EQ((*sending)->counts().acknowledged, 3000U);
+    EXPECT_FALSE((*sending)->failure().has_value());
+    EXPECT_EQ(two.ids().size(), 3000U);
+    for (const auto& report : reports) EXPECT_NE(report.find("run 9 is recorded"), std::string::npos) << report;
+}
+
 TEST(Sending, WithoutARecorderItGivesUpWhenItWasToldTo) {
     SmallEvents source;
-    auto sending = Sending::start({.to = "127.0.0.1:1", .events = 10, .give_up_after = 200ms}, source);
+    auto sending = Sending::start({.to = {"127.0.0.1:1"}, .events = 10, .give_up_after = 200ms}, source);
     ASSERT_TRUE(sending.has_value());
     ASSERT_TRUE((*sending)->wait(100s));
     EXPECT_TRUE((*sending)->failure().has_value());
@@ -261,15 +297,15 @@ TEST(Sending, WithoutARecorderItGivesUpWhenItWasToldTo) {
 TEST(Sending, OptionsThatCannotBeAreRefusedBeforeAnythingIsSent) {
     SmallEvents source;
     for (const SendingOptions& options :
-         {SendingOptions{.to = "localhost:9000", .connections = 0},
-          SendingOptions{.to = "localhost:9000", .connections = 1001}, SendingOptions{.to = "nowhere"},
-          SendingOptions{.to = "localhost:9000", .name = "a b"}}) {
+         {SendingOptions{.to = {"localhost:9000"}, .connections = 0},
+          SendingOptions{.to = {"localhost:9000"}, .connections = 1001}, SendingOptions{.to = {"nowhere"}},
+          SendingOptions{.to = {"localhost:9000"}, .name = "a b"}}) {
         const auto sending = Sending::start(options, source);
         ASSERT_FALSE(sending.has_value());
         EXPECT_EQ(sending.error().code, Errc::usage) << sending.error().message();
         EXPECT_EQ(sending.error().message().find("0000"), std::string::npos) << sending.error().message();
     }
-    const auto nowhere = Sending::start({.to = "nowhere", .connections = 2}, source);
+    const auto nowhere = Sending::start({.to = {"nowhere"}, .connections = 2}, source);
     ASSERT_FALSE(nowhere.has_value());
     EXPECT_NE(nowhere.error().message().find("recorder nowhere, connection 1: "), std::string::npos)
         << nowhere.error().message();

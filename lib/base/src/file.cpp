@@ -8,6 +8,8 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "weir/base/assert.hpp"
@@ -189,6 +191,21 @@ Result<std::string> read_text(const std::filesystem::path& path, Bytes limit, Fi
         return fail(Errc::limit, fmt::format("{} is larger than {}", path.native(), to_string(limit)));
     text.resize(got);
     return text;
+}
+
+Result<> replace_text(const std::filesystem::path& path, std::string_view text, Synced synced, FileSystem& system) {
+    auto fresh = path;
+    fresh += ".new";
+    auto file = WEIR_TRY(File::open(fresh, File::Mode::open_or_create, system));
+    WEIR_TRY(file.truncate(0));
+    WEIR_TRY(file.write_at(0, std::as_bytes(std::span(text))));
+    if (synced == Synced::yes) WEIR_TRY(file.sync_data());
+    WEIR_TRY(file.close());
+    std::error_code failed;
+    std::filesystem::rename(fresh, path, failed);
+    if (failed) return fail_errno(failed.value(), fmt::format("cannot write {}", path.native()));
+    if (synced == Synced::no) return {};
+    return sync_directory(path.has_parent_path() ? path.parent_path() : ".", system);
 }
 
 }  // namespace weir

@@ -77,6 +77,23 @@ TEST_F(FileTest, RenamingNeverOverwrites) {
     EXPECT_EQ(read_text(directory_ / "b", 10_B).value(), "b");
 }
 
+TEST_F(FileTest, ATextTakesThePlaceOfAnotherOne) {
+    for (const auto synced : {Synced::no, Synced::yes}) {
+        ASSERT_TRUE(replace_text(directory_ / "t", "a long text of before", synced));
+        ASSERT_TRUE(replace_text(directory_ / "t", "new", synced));
+        EXPECT_EQ(read_text(directory_ / "t", 100_B).value(), "new");
+        EXPECT_FALSE(std::filesystem::exists(directory_ / "t.new"));
+    }
+}
+
+TEST_F(FileTest, ATextThatCannotBeWrittenLeavesTheOldOne) {
+    ASSERT_TRUE(replace_text(directory_ / "t", "old", Synced::yes));
+    SyncFails system;
+    EXPECT_EQ(replace_text(directory_ / "t", "new", Synced::yes, system).error().os_errno, EIO);
+    EXPECT_EQ(read_text(directory_ / "t", 100_B).value(), "old");
+    EXPECT_FALSE(replace_text(directory_ / "absent" / "t", "new", Synced::no));
+}
+
 TEST_F(FileTest, AFailedSyncIsReportedWithFileAndReason) {
     SyncFails system;
     auto file = File::open(directory_ / "f", File::Mode::create_new, system);

@@ -146,12 +146,14 @@ TEST_F(DeliveryOutputTest, TheEventsOfAReceiverThatWasReplacedGoToItsSuccessorTh
     EXPECT_EQ(successor.events.load(), 30);
 }
 
-TEST_F(DeliveryOutputTest, TheEventsOfAFilterThatCannotBeReachedGoToTheOthersAfterAMinute) {
+TEST_F(DeliveryOutputTest, WhatAFilterThatCannotBeReachedMayHaveGoesToTheOthersAfterAMinute) {
     std::optional<FilterStandIn> silent(std::in_place, false);
     FilterStandIn other(true);
     const auto first = silent->peer(1, "ef-1");
     ASSERT_TRUE(output.set_peers({first}, RunNumber{1}));
     give(30);
+    const auto until = std::chrono::steady_clock::now() + 120s;
+    while (silent->events < 30 && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(1ms);
     silent.reset();
     ASSERT_TRUE(output.set_peers({first, other.peer(2, "ef-2")}, RunNumber{1}));
     const auto begin = now;

@@ -38,20 +38,7 @@ Result<std::vector<fs::path>> run_record_files(const fs::path& directory) {
 }
 
 Result<> write_run_record(const fs::path& directory, const RunRecord& record, Synced synced) {
-    const auto text = to_text(record);
-    const auto path = run_record_path(directory, record.run);
-    auto fresh = path;
-    fresh += ".new";
-    auto file = WEIR_TRY(File::open(fresh, File::Mode::open_or_create));
-    WEIR_TRY(file.truncate(0));
-    WEIR_TRY(file.write_at(0, std::as_bytes(std::span(text))));
-    if (synced == Synced::yes) WEIR_TRY(file.sync_data());
-    WEIR_TRY(file.close());
-    std::error_code failed;
-    fs::rename(fresh, path, failed);
-    if (failed) return fail_errno(failed.value(), fmt::format("cannot write {}", path.native()));
-    if (synced == Synced::yes) WEIR_TRY(sync_directory(directory));
-    return {};
+    return replace_text(run_record_path(directory, record.run), to_text(record), synced);
 }
 
 Result<RunRecord> read_run_record(const fs::path& file) {

@@ -87,6 +87,19 @@ void StationControl::add(const StationStep& step) {
     steps_.push_back(step);
 }
 
+bool StationControl::adopt(SteadyTime now, std::chrono::milliseconds limit) {
+    process_ = launcher_.adopt(request_);
+    if (!process_) return false;
+    steps_.assign(1, {StationStep::Kind::launch, service::Transition::configure, limit});
+    begun_ = now;
+    return true;
+}
+
+void StationControl::has_started() noexcept {
+    started_ = SteadyTime{};
+    of_this_run_ = true;
+}
+
 void StationControl::step(SteadyTime now, RunNumber run, const std::vector<Peer>& peers,
                           const std::function<void(std::string_view)>& log_line) {
     if (now - log_read_ >= times_.poll) {
@@ -113,11 +126,13 @@ void StationControl::look_at_process(SteadyTime now, const std::function<void(st
         return;
     }
     const bool expected = ending();
+    const auto where = end->why.empty() && !process_->host().empty() ? "on " + process_->host() + " " : std::string();
     forget_process();
     if (expected) return;
     read_log(log_line);
     fail({true, false,
-          end->signal != 0 || last_error_.empty() ? end->text() : fmt::format("{}: {}", end->text(), last_error_)});
+          where + (end->signal != 0 || last_error_.empty() ? end->text()
+                                                           : fmt::format("{}: {}", end->text(), last_error_))});
 }
 
 void StationControl::look_at_reports(SteadyTime now) {
@@ -150,7 +165,7 @@ void StationControl::look_at_reports(SteadyTime now) {
 
 void StationControl::take_report(service::StationReport report, SteadyTime now) {
     answered_at_ = now;
-    reported_ = true;
+    reported_ = reported_anew_ = true;
     if (report.events) events_ = std::exchange(report.events, nullptr);
     report_ = std::move(report);
     report_asked_ = asked_;

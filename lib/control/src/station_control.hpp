@@ -52,6 +52,11 @@ public:
     StationControl& operator=(const StationControl&) = delete;
 
     void add(const StationStep& step);
+    /// Takes the process that a run control before this one left, if there is one; `limit` for it to announce itself.
+    /// Its state is what it reports.
+    [[nodiscard]] bool adopt(SteadyTime now, std::chrono::milliseconds limit);
+    /// It was started in the current run before it was adopted: its counts are of that.
+    void has_started() noexcept;
     void set_times(const StationTimes& times) noexcept { times_ = times; }
     /// Of all starts and mask steps that begin from now on.
     void set_masks(std::vector<service::SourceMask> masks) { masks_ = std::move(masks); }
@@ -83,6 +88,8 @@ public:
     /// Its latest, also of a process that is gone.
     [[nodiscard]] const service::StationReport& report() const noexcept { return report_; }
     [[nodiscard]] bool reported() const noexcept { return reported_; }
+    /// There is a new one since the last call.
+    [[nodiscard]] bool take_reported_anew() noexcept { return std::exchange(reported_anew_, false); }
     /// When that was asked for.
     [[nodiscard]] SteadyTime report_asked() const noexcept { return report_asked_; }
     /// A run begins: counts are those of the run before, until the station has started.
@@ -146,7 +153,7 @@ private:
     std::optional<SteadyTime> kill_at_;  // it was asked to end
 
     service::StationReport report_;
-    bool reported_ = false;
+    bool reported_ = false, reported_anew_ = false;
     bool of_this_run_ = true;            // its counts
     std::optional<SteadyTime> started_;  // in this run: reports that were asked for later are of it
     service::StationStatus none_;

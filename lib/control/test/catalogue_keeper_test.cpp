@@ -139,8 +139,30 @@ TEST_F(CatalogueKeeperTest, ABadCatalogueKeepsNothingFromTheOthers) {
 RunChanges masked_in(RunNumber run) {
     return {run,
             WallTime{std::chrono::seconds{1'700'000'000}},
+            {},
             {{WallTime{std::chrono::seconds{1'700'000'005}}, "mask", "0x420000", "ann", "", Level1Id{51}}},
             0};
+}
+
+TEST_F(CatalogueKeeperTest, ARunThatWasNotEndedIsFoundWithAllThatItsRecordHas) {
+    CatalogueKeeper keeper(*RunNumbers::open(directory), {{opener()}}, OpenRun(directory / "run-open.json"), directory,
+                           record);
+    EXPECT_FALSE(*keeper.left());
+    auto noted = masked_in(RunNumber{7});
+    noted.parameters["beam"] = "on";
+    ASSERT_TRUE(keeper.note(noted));
+    ASSERT_TRUE(keeper.note(RunNumber{7}, {{"accepted", "12"}}));
+    const auto left = keeper.left();
+    ASSERT_TRUE(left) << left.error().message();
+    ASSERT_TRUE(*left);
+    const auto& changes = (*left)->changes;
+    EXPECT_EQ(changes.run, noted.run);
+    EXPECT_EQ(changes.started, noted.started);
+    EXPECT_EQ(changes.parameters, noted.parameters);
+    EXPECT_EQ(changes.list, noted.list);
+    EXPECT_EQ((*left)->counts.at("accepted"), "12");
+    keeper.over();
+    EXPECT_FALSE(*keeper.left());
 }
 
 TEST_F(CatalogueKeeperTest, TheRecordOfARunIsInTheCatalogueAndInTheDirectoriesOfRunControlAndRecorder) {

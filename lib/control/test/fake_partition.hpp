@@ -39,11 +39,13 @@ struct FakeWorld {
     std::vector<std::string> calls;  // "sfi-1 start"
     std::vector<std::string> kept;   // "7 comment=..."
     std::uint32_t last_run = 0;
-    std::optional<OpenRun::Left> open{};
+    std::optional<std::map<std::string, std::string>> open{};  // the counts of a run that goes on
     RunChanges changes{};
     int changes_noted = 0;
     bool keeping_fails = false;
-    HandOffAccount files{};  // of every run
+    bool run_control_dies = false;  // and leaves its stations
+    bool left = false;              // by another run control: stations may be adopted
+    HandOffAccount files{};         // of every run
 
     [[nodiscard]] std::size_t place(const std::string& call, std::size_t from = 0) const {
         for (auto i = from; i < calls.size(); ++i) {
@@ -61,7 +63,9 @@ class FakeProcess final : public LaunchedProcess {
 public:
     FakeProcess(FakeWorld& world, std::string name, int number)
         : world_(world), name_(std::move(name)), number_(number) {}
-    ~FakeProcess() override { kill(); }
+    ~FakeProcess() override {
+        if (!world_.run_control_dies) kill();
+    }
     [[nodiscard]] std::int64_t pid() const noexcept override { return 1000 + number_; }
     [[nodiscard]] std::optional<std::string> announcement() override {
         const auto& station = world_.stations.at(name_);
@@ -96,6 +100,11 @@ public:
         station.mute = false;
         station.report = {};
         station.report.kind = station.entry.kind;
+        return std::make_unique<FakeProcess>(world_, request.name, station.processes);
+    }
+    [[nodiscard]] std::unique_ptr<LaunchedProcess> adopt(const LaunchRequest& request) override {
+        const auto& station = world_.stations.at(request.name);
+        if (!world_.left || !station.alive) return nullptr;
         return std::make_unique<FakeProcess>(world_, request.name, station.processes);
     }
 
@@ -179,8 +188,9 @@ public:
         return {};
     }
 
-    [[nodiscard]] Result<> note(RunNumber run, const std::map<std::string, std::string>& parameters) override {
-        world_.open = OpenRun::Left{run, parameters};
+    [[nodiscard]] Result<> note(RunNumber run, const std::map<std::string, std::string>& counts) override {
+        world_.open = counts;
+        world_.changes.run = run;
         return {};
     }
     [[nodiscard]] Result<> note(const RunChanges& changes) override {
@@ -189,7 +199,10 @@ public:
         return {};
     }
     void over() override { world_.open.reset(); }
-    [[nodiscard]] Result<std::optional<OpenRun::Left>> left() override { return world_.open; }
+    [[nodiscard]] Result<std::optional<RunLeft>> left() override {
+        if (!world_.open) return std::nullopt;
+        return RunLeft{world_.changes, *world_.open};
+    }
 
 private:
     FakeWorld& world_;

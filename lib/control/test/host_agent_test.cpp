@@ -293,6 +293,49 @@ TEST_F(HostAgentTest, RunControlThatStoodStillHearsNoSilence) {
     EXPECT_FALSE(process->ended()) << "nobody was asked meanwhile";
 }
 
+TEST_F(HostAgentTest, ARunControlThatTakesOverAdoptsWhatRuns) {
+    start_agent();
+    start_launcher();
+    const auto first = launch();
+    ASSERT_TRUE(eventually([&] { return first->announcement().has_value(); }));
+    const auto pid = first->pid();
+    HostLauncher next(partition,
+                      {.name = "two", .epoch = 8, .partition_file = folder / "p.toml", .take_over = true, .poll = 10ms},
+                      *calls, *calls, reporter(), system_clock());
+    next.look_for_left();
+    const LaunchRequest request{"ros-1", {"weir", "readout", "partition.toml", "--name", "ros-1"}, {}};
+    const auto adopted = next.adopt(request);
+    ASSERT_TRUE(adopted);
+    EXPECT_EQ(adopted->pid(), pid);
+    EXPECT_THAT(adopted->announcement().value_or(""), HasSubstr("/stations/ros-1"));
+    EXPECT_EQ(next.adopt(request), nullptr) << "once";
+    const auto link = next.open(server->address() + "/stations/ros-1");
+    std::optional<Result<service::StationReport>> report;
+    link->ask(false);
+    ASSERT_TRUE(eventually([&] {
+        next.step();
+        report = link->report();
+        return report.has_value();
+    }));
+    EXPECT_EQ((*report)->status.ledger.received, 17U);
+    EXPECT_TRUE(eventually([&] { return all_reports().contains("obeys another run control"); }));
+    EXPECT_TRUE(alive(pid));
+    EXPECT_FALSE(adopted->ended());
+    const auto lines = next.log_of(request);
+    std::string logged;
+    EXPECT_TRUE(eventually([&] {
+        next.step();
+        lines->read([&](std::string_view line) { logged += line; });
+        return logged.contains("line of ros-1");
+    })) << "its log has no gap";
+    ::kill(static_cast<pid_t>(pid), SIGKILL);
+    ASSERT_TRUE(eventually([&] {
+        next.step();
+        return adopted->ended().has_value();
+    }));
+    EXPECT_EQ(adopted->ended()->signal, SIGKILL);
+}
+
 TEST_F(HostAgentTest, ACallOfASupersededRunControlDoesNotReachAStation) {
     start_agent();
     start_launcher();

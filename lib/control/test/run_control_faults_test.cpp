@@ -305,5 +305,25 @@ TEST_F(RunControlTest, ATriggerUnitThatComesBackWithTheLastTriggersIsSaidToBeThe
     EXPECT_THAT(reported, Contains(HasSubstr("brings triggers is connected again")));
 }
 
+TEST_F(RunControlTest, AfterARunThatLostItsDfmAnotherOneBeginsWhereThePartitionSaysSo) {
+    options.begin_again = true;
+    make_control();
+    const auto run = start_run();
+    world.kill("dfm");
+    pass(5s);
+    const auto view = control->view();
+    EXPECT_EQ(view.state, PartitionState::running);
+    EXPECT_EQ(number(view.run), number(run) + 1);
+    EXPECT_EQ(view.comment, "a comment");
+    ASSERT_TRUE(view.last);
+    EXPECT_EQ(view.last->run, run);
+    EXPECT_THAT(problems(), Contains(HasSubstr("dfm")));
+    EXPECT_EQ(view.bad_runs, 1U);
+    ASSERT_TRUE(control->stop("enough"));
+    pass(5s);
+    EXPECT_EQ(control->view().state, PartitionState::ready);
+    EXPECT_EQ(control->view().bad_runs, 1U);
+}
+
 }  // namespace
 }  // namespace weir::control

@@ -44,6 +44,10 @@ protected:
         for (const auto& entry : partition.stations) world.stations[entry.name].entry = entry;
         world.stations["ros-1"].sources = {SourceId{1}};
         world.stations["ros-2"].sources = {SourceId{2}};
+        make_control();
+    }
+
+    void make_control() {
         control.emplace(
             partition, options,
             [](const StationEntry& entry) { return LaunchRequest{entry.name, {}, "/nonexistent/log"}; }, launcher,

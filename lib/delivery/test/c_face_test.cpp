@@ -53,6 +53,36 @@ TEST(CFace, SendsFlushesAndCounts) {
     EXPECT_EQ(stats.connected, 1);
 }
 
+TEST(CFace, SharesTheEventsOutToSeveralRecorders) {
+    Recorder one, two;
+    one.start();
+    two.start();
+    const CSender c(host_of(one) + "," + host_of(two));
+    ASSERT_NE(c.sender, nullptr);
+    ASSERT_TRUE(eventually([&] { return one.stats().connections == 1 && two.stats().connections == 1; }));
+    const char* const stream = "physics_Main";
+    const std::string payload(5000, 'x');
+    for (std::uint64_t id = 1; id <= 300; ++id) {
+        const weir_event event{.global_id = id, .level1_id = 0, .lumi_block = 0, .streams = &stream, .stream_count = 1};
+        ASSERT_EQ(weir_sender_send(c.sender, &event, payload.data(), payload.size(), nullptr), WEIR_DELIVERY_OK);
+    }
+    EXPECT_EQ(weir_sender_flush(c.sender, 120'000), WEIR_DELIVERY_OK);
+    EXPECT_EQ(one.sink.taken() + two.sink.taken(), 300U);
+    EXPECT_GT(std::min(one.sink.taken(), two.sink.taken()), 0U);
+    weir_sender_stats stats{};
+    weir_sender_get_stats(c.sender, &stats);
+    EXPECT_EQ(stats.accepted, 300U);
+    EXPECT_EQ(stats.acknowledged, 300U);
+    EXPECT_EQ(stats.connected, 1);
+    EXPECT_EQ(weir_sender_in_doubt(c.sender), 0U);
+    std::array<char, 128> why{};
+    weir_sender_options options{};
+    options.host = "localhost:9000,";
+    options.name = "from-c";
+    EXPECT_EQ(weir_sender_create(&options, why.data(), why.size()), nullptr);
+    EXPECT_NE(std::string(why.data()).find("is not an address"), std::string::npos) << why.data();
+}
+
 TEST(CFace, ReleasesAnOwnedPayloadOnceAndOnlyIfItWasTaken) {
     Recorder recorder;
     recorder.sink.answers = false;

@@ -115,6 +115,102 @@ TEST_F(SenderGroupTest, WhereSendersAreNotOpenedAgainOneThatIsRefusedEndsEverySe
     EXPECT_EQ(group->stats().held, 1U);
 }
 
+TEST_F(SenderGroupTest, OfSeveralRecordersOneThatRefusesCostsNothingAndAllThatRefuseEndEverySend) {
+    Recorder one, two;
+    one.sink.accepted_run = RunNumber{1};
+    two.sink.answers = false;
+    one.start();
+    open({.move_after = 0ms, .fail_after = 0ms});
+    ASSERT_TRUE(group->set_receivers(Choice::least_loaded, {peer(1, one)}));
+    give_all(1, 3);
+    ASSERT_TRUE(group->set_receivers(Choice::least_loaded, {peer(1, one), peer(2, two)}));
+    two.start();
+    ASSERT_TRUE(eventually([&] {
+        group->look_after(now += 1s);
+        return two.sink.holding() == 3;
+    }));
+    {
+        const std::scoped_lock lock(mutex);
+        ASSERT_FALSE(reports.empty());
+        EXPECT_NE(reports[0].find("recorder rec-1 refuses: "), std::string::npos) << reports[0];
+        EXPECT_NE(reports[0].find("its 3 events go to the others"), std::string::npos) << reports[0];
+    }
+    EXPECT_FALSE(group->failure().has_value());
+    two.receiver->stop(0ms);
+    Recorder again;  // at another port: for the group it is rec-2 that moved
+    again.sink.accepted_run = RunNumber{1};
+    again.start();
+    ASSERT_TRUE(group->set_receivers(Choice::least_loaded, {peer(1, one), peer(2, again)}));
+    ASSERT_TRUE(eventually([&] {
+        group->look_after(now += 1s);
+        return group->failure().has_value();
+    }));
+    EXPECT_NE(group->failure()->message().find("another run is being recorded"), std::string::npos);
+    EXPECT_TRUE(group->settled());
+    EXPECT_EQ(group->stats().held, 3U);
+}
+
+TEST_F(SenderGroupTest, WithoutAnyConnectionForFailAfterItFailsAndSaysWhy) {
+    const auto ports = std::array{reserve(), reserve()};
+    open({.fail_after = 10s});
+    ASSERT_TRUE(group->set_receivers(Choice::least_loaded, {peer(1, ports[0]), peer(2, ports[1])}));
+    ASSERT_TRUE(give(1));
+    ASSERT_TRUE(eventually([&] { return !group->stats().last_problem.empty(); }));
+    pass(10s);
+    EXPECT_FALSE(group->failure().has_value());
+    pass(2s);
+    ASSERT_TRUE(group->failure().has_value());
+    EXPECT_NE(group->failure()->message().find("no connection for 10 s to any of 2: cannot connect to"),
+              std::string::npos)
+        << group->failure()->message();
+}
+
+TEST_F(SenderGroupTest, WhatIsInDoubtNeverGoesToAnotherConnectionOfTheSameRecorder) {
+    const auto port = reserve();
+    auto one = at(port, false);
+    Recorder two;
+    open({.pass_over_after = 1s, .move_after = 5s});
+    const auto first = peer(1, port);
+    auto second = first;
+    second.name = "rec-1, connection 2";
+    ASSERT_TRUE(group->set_receivers(Choice::least_loaded, {first}));
+    ASSERT_TRUE(connected(1));
+    give_all(1, 3);
+    ASSERT_TRUE(eventually([&] { return one->sink.holding() == 3; }));
+    ASSERT_TRUE(group->set_receivers(Choice::least_loaded, {first, second, peer(2, two)}));
+    one.reset();
+    ASSERT_TRUE(connected(0));
+    auto back = at(port);
+    {
+        const std::scoped_lock lock(back->sink.mutex);
+        back->sink.accepted_run = RunNumber{1};  // so that the first connection is refused
+    }
+    ASSERT_TRUE(eventually([&] {
+        group->look_after(now);
+        const std::scoped_lock lock(mutex);
+        return !reports.empty();
+    }));
+    {
+        const std::scoped_lock lock(back->sink.mutex);
+        back->sink.accepted_run = run;
+    }
+    pass(4s);  // the other connection is there again
+    ASSERT_TRUE(connected(2));
+    pass(1s);
+    EXPECT_EQ(final_events(), 0U);
+    two.start();
+    ASSERT_TRUE(connected(3));
+    ASSERT_TRUE(eventually([&] {
+        group->look_after(now);
+        return final_events() == 3;
+    }));
+    EXPECT_EQ(two.sink.taken(), 3U);
+    for (const auto& [id, meta] : two.sink.metas) EXPECT_TRUE(meta.sent_elsewhere);
+    EXPECT_EQ(back->sink.taken(), 0U);
+    expect_each_ended_once();
+    expect_balance();
+}
+
 TEST_F(SenderGroupTest, AnEventThatNobodyCanBeSentIsFinalAndCostsNoOther) {
     Recorder recorder;
     recorder.start();

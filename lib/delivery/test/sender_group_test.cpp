@@ -60,7 +60,7 @@ TEST_F(SenderGroupTest, ByEventEachGoesToTheReceiverThatItBelongsToWhateverTheir
     }
 }
 
-TEST_F(SenderGroupTest, ByEventTheOnesOfAReceiverThatIsAwayWaitForItThoughAnotherIsThere) {
+TEST_F(SenderGroupTest, ByEventTheOnesOfAReceiverThatIsAwayWaitForItForAWhileThoughAnotherIsThere) {
     const auto port = reserve();
     Recorder two;
     two.start();
@@ -68,12 +68,58 @@ TEST_F(SenderGroupTest, ByEventTheOnesOfAReceiverThatIsAwayWaitForItThoughAnothe
     ASSERT_TRUE(group->set_receivers(Choice::by_event, {peer(1, port), peer(2, two)}));
     give_all(1, 400);
     ASSERT_TRUE(all_final(400 - of_the_first(1, 400)));
-    pass(59s);
+    pass(3s);  // the first call only begins
     EXPECT_EQ(group->stats().held, of_the_first(1, 400));
     const auto one = at(port);
     ASSERT_TRUE(all_final(400));
     EXPECT_EQ(one->sink.metas.size(), of_the_first(1, 400));
     EXPECT_EQ(group->stats().moved, 0U);
+}
+
+TEST_F(SenderGroupTest, WhatAReceiverThatIsAwayWasNeverSentGoesToTheOthersAndWhatIsInDoubtWaitsForIt) {
+    for (const auto choice : {Choice::by_event, Choice::least_loaded}) {
+        const auto port = reserve();
+        auto one = at(port, false);
+        Recorder two;
+        open();
+        ASSERT_TRUE(group->set_receivers(choice, {peer(1, port), peer(2, two)}));
+        ASSERT_TRUE(connected(1));
+        give_all(1, 300);
+        const auto sent = choice == Choice::by_event ? of_the_first(1, 300) : 300;
+        ASSERT_TRUE(eventually([&] { return one->sink.holding() == sent; }));
+        const auto had = one->sink.metas;
+        one.reset();
+        ASSERT_TRUE(connected(0));
+        give_all(301, 600);  // some for the one that is away
+        two.start();
+        ASSERT_TRUE(connected(1));
+        pass(6s);
+        give_all(601, 900);
+        ASSERT_TRUE(all_final(900 - sent)) << final_events();
+        EXPECT_EQ(two.sink.metas.size(), 900 - sent);
+        for (const auto& [id, meta] : two.sink.metas) {
+            EXPECT_FALSE(had.contains(id)) << id;
+            EXPECT_FALSE(meta.sent_elsewhere) << id;
+        }
+        pass(50s);  // below move_after in all
+        EXPECT_EQ(group->stats().held, sent);
+        EXPECT_EQ(group->stats().in_doubt, 0U);
+        const auto back = at(port);  // a new session to it: all comes again
+        ASSERT_TRUE(all_final(900));
+        EXPECT_EQ(back->sink.metas.size(), sent);
+        for (const auto& [id, meta] : back->sink.metas) EXPECT_TRUE(had.contains(id) && meta.sent_elsewhere) << id;
+        ASSERT_TRUE(eventually([&] {
+            group->look_after(now += 1s);
+            return group->settled();
+        }));
+        give_all(901, 1200, choice == Choice::least_loaded ? more_than_a_batch : 20);
+        ASSERT_TRUE(all_final(1200));
+        EXPECT_GT(back->sink.metas.size(), sent) << "it gets events again";
+        expect_each_ended_once();
+        expect_balance();
+        group.reset();
+        finals.clear();
+    }
 }
 
 TEST_F(SenderGroupTest, OnlyTimeInWhichAnotherReceiverIsConnectedMakesOneLost) {
@@ -121,11 +167,15 @@ TEST_F(SenderGroupTest, TheEventsOfALostReceiverGoToTheOtherAndThoseThatWereSent
     for (const auto& [id, meta] : two.sink.metas) EXPECT_EQ(meta.sent_elsewhere, there.contains(id)) << id;
     EXPECT_EQ(group->stats().moved, of_the_first(1, 600));
     EXPECT_EQ(group->stats().in_doubt, of_the_first(1, 300));
-    ASSERT_EQ(reports.size(), 1U);
-    EXPECT_NE(reports[0].find(std::to_string(there.size()) + " of them were sent to it and may be stored there too: " +
+    ASSERT_EQ(reports.size(), 2U);
+    EXPECT_NE(
+        reports[0].find(std::to_string(of_the_first(301, 600)) + " events that were never sent to it go to the others"),
+        std::string::npos)
+        << reports[0];
+    EXPECT_NE(reports[1].find(std::to_string(there.size()) + " of them were sent to it and may be stored there too: " +
                               std::to_string(there.begin()->first)),
               std::string::npos)
-        << reports[0];
+        << reports[1];
     expect_each_ended_once();
     const auto back = at(port);  // and has its own events from then on
     ASSERT_TRUE(connected(2));
@@ -238,7 +288,9 @@ TEST_F(SenderGroupTest, WhetherAnEventIsInDoubtGoesByTheRuleByWhichItWasGivenAls
         one.start();
         two.start();
         open();
-        ASSERT_TRUE(group->set_receivers(had, {peer(1, one)}));
+        auto first = peer(1, one);
+        first.kind = had == Choice::by_event ? StationKind::record : StationKind::filter;
+        ASSERT_TRUE(group->set_receivers(had, {first}));
         ASSERT_TRUE(connected(1));
         give_all(1, 10);
         ASSERT_TRUE(eventually([&] { return one.sink.holding() == 10; }));
@@ -316,13 +368,15 @@ TEST_F(SenderGroupTest, WhatAReceiverThatCannotBeReachedHasNotAnsweredGoesToTheO
     Recorder two;
     two.start();
     open();
-    ASSERT_TRUE(group->set_receivers(Choice::least_loaded, {peer(1, port)}));
+    auto first = peer(1, port), second = peer(2, two);
+    first.kind = second.kind = StationKind::filter;
+    ASSERT_TRUE(group->set_receivers(Choice::least_loaded, {first}));
     ASSERT_TRUE(connected(1));
     give_all(1, 20);
     ASSERT_TRUE(eventually([&] { return one->sink.holding() == 20; }));
     one.reset();
     ASSERT_TRUE(connected(0));
-    ASSERT_TRUE(group->set_receivers(Choice::least_loaded, {peer(1, port), peer(2, two)}));
+    ASSERT_TRUE(group->set_receivers(Choice::least_loaded, {first, second}));
     ASSERT_TRUE(connected(1));
     pass(59s);
     EXPECT_EQ(final_events(), 0U);

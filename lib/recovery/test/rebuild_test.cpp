@@ -95,7 +95,7 @@ TEST_F(RebuildTest, TheRecordOfARunComesBackFromTheFileBesideItsFiles) {
     catalogue::RunRecord record{.run = *options_.run, .weir = "1.2.3", .text = "[data]\n", .sha256 = "ab"};
     record.parameters = {{"comment", "cosmics"}, {"beam", "on"}};
     record.changes = {{WallTime{std::chrono::seconds{1'700'000'000}}, "mask", "0x420000", "ann", "", Level1Id{51}}};
-    ASSERT_TRUE(catalogue::write_run_record(directory_, record, catalogue::Synced::yes));
+    ASSERT_TRUE(catalogue::write_run_record(directory_, record, Synced::yes));
     lose_catalogue();
     for (const std::uint64_t entered : {1U, 0U}) {
         const auto rebuilt = rebuild(*catalogue()).value();
@@ -112,9 +112,9 @@ TEST_F(RebuildTest, ARecordThatTheCatalogueDoesNotTakeIsNamedAndKeepsNothingElse
     ASSERT_TRUE(record(2)->stop(60s).has_value());
     catalogue::RunRecord large{
         .run = RunNumber{3}, .weir = "1.2.3", .text = std::string(5U << 20, '#'), .sha256 = "ab"};
-    ASSERT_TRUE(catalogue::write_run_record(directory_, large, catalogue::Synced::yes));
+    ASSERT_TRUE(catalogue::write_run_record(directory_, large, Synced::yes));
     const catalogue::RunRecord small{.run = *options_.run, .weir = "1.2.3", .text = "[data]\n", .sha256 = "ab"};
-    ASSERT_TRUE(catalogue::write_run_record(directory_, small, catalogue::Synced::yes));
+    ASSERT_TRUE(catalogue::write_run_record(directory_, small, Synced::yes));
     lose_catalogue();
     const auto rebuilt = rebuild(*catalogue()).value();
     EXPECT_EQ(rebuilt.failed.size(), 1U);

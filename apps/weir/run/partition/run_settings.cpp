@@ -48,6 +48,8 @@ void RunSettings::declare(service::Settings& settings) {
     settings.add("run", "restarts_window", o.restarts_window, "time of restarts_max").at_least(1s);
     settings.add("run", "stop_when_finished", o.stop_when_finished,
                  "the run stops when the supervisor has no more events");
+    settings.add("run", "begin_again", o.begin_again,
+                 "a run that ended because its supervisor or DFM died is followed by another one");
     settings
         .add("run", "incomplete_max", incomplete_max,
              "more incomplete events make a run a bad one: a share of the events, a number, or the larger of the two")

@@ -140,6 +140,8 @@ service::StationEvents RecorderStation::events() const {
 RecorderStationSettings::RecorderStationSettings() {
     settings_.listen.clear();
     settings_.options.unique_events = true;  // events of builders that die are sent again by others
+    // A machine without power closes no connection: senders go on with the other recorders within 10 s.
+    settings_.options.receiver.heartbeat = std::chrono::milliseconds(1500);
 }
 
 void RecorderStationSettings::declare(service::Settings& settings, const std::string& section) {

@@ -60,7 +60,7 @@ Result<> CatalogueKeeper::keep_record(RunNumber run, const std::map<std::string,
     }
     auto& record = of_another ? *of_another : record_;
     for (const auto& [name, value] : parameters) record.parameters[name] = value;
-    auto kept = catalogue::write_run_record(directory_, record, catalogue::Synced::yes);
+    auto kept = catalogue::write_run_record(directory_, record, Synced::yes);
     for (const auto& recorder : catalogues_) {
         if (auto there = recorder.books->keep(record); !there && kept) kept = std::move(there);
     }
@@ -69,11 +69,25 @@ Result<> CatalogueKeeper::keep_record(RunNumber run, const std::map<std::string,
 
 Result<> CatalogueKeeper::note(const RunChanges& changes) {
     if (changes.run != record_.run) record_.parameters.clear();
+    for (const auto& [name, value] : changes.parameters) record_.parameters[name] = value;
     record_.run = changes.run;
     record_.started = changes.started;
     record_.changes = changes.list;
     record_.changes_left_out = changes.left_out;
-    return catalogue::write_run_record(directory_, record_, catalogue::Synced::no);
+    return catalogue::write_run_record(directory_, record_, Synced::no);
+}
+
+Result<std::optional<RunLeft>> CatalogueKeeper::left() {
+    auto open = WEIR_TRY(open_run_.left());
+    if (!open) return std::nullopt;
+    RunLeft left{{.run = open->run}, std::move(open->parameters)};
+    const auto path = catalogue::run_record_path(directory_, open->run);
+    std::error_code unknown;
+    if (!std::filesystem::exists(path, unknown)) return left;
+    auto record = WEIR_TRY(catalogue::read_run_record(path));
+    left.changes = {record.run, record.started, std::move(record.parameters), std::move(record.changes),
+                    record.changes_left_out};
+    return left;
 }
 
 }  // namespace weir::control

@@ -22,16 +22,7 @@ Result<> OpenRun::note(RunNumber run, const std::map<std::string, std::string>& 
     json::object texts;
     for (const auto& [name, value] : parameters) texts[json::safe(name)] = json::safe(value);
     const auto text = json::serialize(json::object{{"run", number(run)}, {"parameters", std::move(texts)}}) + "\n";
-    auto fresh = file_;
-    fresh += ".new";
-    auto file = WEIR_TRY(File::open(fresh, File::Mode::open_or_create));
-    WEIR_TRY(file.truncate(0));
-    WEIR_TRY(file.write_at(0, std::as_bytes(std::span(text))));
-    WEIR_TRY(file.close());
-    std::error_code failed;
-    std::filesystem::rename(fresh, file_, failed);
-    if (failed) return fail_errno(failed.value(), "cannot write " + file_.native());
-    return {};
+    return replace_text(file_, text, Synced::no);
 }
 
 void OpenRun::over() const noexcept {

@@ -41,7 +41,7 @@ Result<> LocalBooks::keep(const catalogue::RunRecord& record) {
     std::error_code unknown;
     Result<> kept;
     if (std::filesystem::is_directory(directory_, unknown))
-        kept = catalogue::write_run_record(directory_, record, catalogue::Synced::yes);
+        kept = catalogue::write_run_record(directory_, record, Synced::yes);
     const auto catalogue = WEIR_TRY(open_());
     if (catalogue) {
         if (auto here = catalogue::keep_run_record(*catalogue, record); !here && kept) kept = std::move(here);

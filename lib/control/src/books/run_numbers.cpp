@@ -15,8 +15,6 @@ namespace {
 constexpr const char* file_name = "run-number";
 constexpr const char* lock_name = "run-control.lock";
 
-ConstData bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
-
 }  // namespace
 
 Result<RunNumbers> RunNumbers::open(const std::filesystem::path& directory) {
@@ -46,18 +44,7 @@ Result<RunNumbers> RunNumbers::open(const std::filesystem::path& directory) {
 Result<RunNumber> RunNumbers::take(RunNumber free) {
     if (last_ == std::numeric_limits<std::uint32_t>::max()) return fail(Errc::limit, "no run number is left");
     const auto next = std::max(last_ + 1, std::max(number(free), 1U));
-    const auto path = directory_ / file_name;
-    auto fresh = path;
-    fresh += ".new";
-    auto file = WEIR_TRY(File::open(fresh, File::Mode::open_or_create));
-    WEIR_TRY(file.truncate(0));
-    WEIR_TRY(file.write_at(0, bytes_of(fmt::format("{}\n", next))));
-    WEIR_TRY(file.sync_data());
-    WEIR_TRY(file.close());
-    std::error_code failed;
-    std::filesystem::rename(fresh, path, failed);
-    if (failed) return fail_errno(failed.value(), fmt::format("cannot rename {} to {}", fresh.native(), path.native()));
-    WEIR_TRY(sync_directory(directory_));
+    WEIR_TRY(replace_text(directory_ / file_name, fmt::format("{}\n", next), Synced::yes));
     last_ = next;
     return RunNumber{next};
 }

@@ -60,19 +60,6 @@ std::optional<std::string> control_of(const std::string& announcement) {
     return address;
 }
 
-Result<> write_text(const std::filesystem::path& path, std::string_view text) {
-    auto fresh = path;
-    fresh += ".new";
-    auto file = WEIR_TRY(File::open(fresh, File::Mode::open_or_create));
-    WEIR_TRY(file.truncate(0));
-    WEIR_TRY(file.write_at(0, std::as_bytes(std::span(text))));
-    WEIR_TRY(file.close());
-    std::error_code failed;
-    std::filesystem::rename(fresh, path, failed);
-    if (failed) return fail_errno(failed.value(), fmt::format("cannot write {}", path.native()));
-    return {};
-}
-
 /// Work that is done one after the other, by one thread that waits for it.
 class WorkQueue {
 public:
@@ -331,7 +318,7 @@ private:
 
     Result<> launch_now(const ProcessOrder& order) {
         if (order.partition != partition_) {
-            WEIR_TRY(write_text(options_.directory / partition_name, order.partition));
+            WEIR_TRY(replace_text(options_.directory / partition_name, order.partition, Synced::no));
             partition_ = order.partition;
         }
         LaunchRequest request{order.name, order.arguments, options_.directory / "log" / (order.name + ".log")};

@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <unordered_map>
 
 #include <boost/json/serialize.hpp>
 
@@ -112,8 +113,39 @@ public:
         slot->host = choose(*station);
         slot->generation = ++generation_;
         hosts_[slot->host].slots.push_back(slot);
+        latest_[slot->name] = slot;
         order(slot);
         return slot;
+    }
+
+    /// Of two of one name the later one: the other was superseded.
+    void found(std::size_t which, const HostReport& report) {
+        const std::scoped_lock lock(mutex_);
+        for (const auto& process : report.processes) {
+            if (partition_.find(process.name) == nullptr) continue;
+            auto& left = left_[process.name];
+            if (left && left->generation >= process.generation) continue;
+            left = std::make_shared<Slot>();
+            left->name = process.name;
+            left->host = which;
+            left->generation = process.generation;
+            left->ordered = true;
+            left->pid = process.pid;
+            left->announcement = process.announcement;
+        }
+        hosts_[which].instance = report.instance;  // whose log is read from its first line
+        hosts_[which].state = Host::State::up;
+        hosts_[which].answered = now_;
+    }
+
+    SlotPointer adopt(const LaunchRequest& request) {
+        const std::scoped_lock lock(mutex_);
+        auto left = left_.extract(request.name);
+        if (left.empty()) return nullptr;
+        left.mapped()->request = request;
+        hosts_[left.mapped()->host].slots.push_back(left.mapped());
+        latest_[request.name] = left.mapped();
+        return left.mapped();
     }
 
     void terminate(const SlotPointer& slot) {
@@ -242,6 +274,7 @@ public:
         return hosts_[which].state != Host::State::lost && !hosts_[which].superseded;
     }
 
+    [[nodiscard]] const Partition& partition() const noexcept { return partition_; }
     [[nodiscard]] service::ControlCalls& calls() const noexcept { return calls_; }
     [[nodiscard]] HostEngines* engines() const noexcept { return options_.engines; }
     [[nodiscard]] service::ControlCalls& events() const noexcept { return events_; }
@@ -258,12 +291,8 @@ private:
     }
 
     [[nodiscard]] SlotPointer slot_of(const std::string& name) const {
-        for (const auto& host : hosts_) {
-            const auto found = std::ranges::find_if(
-                host.slots, [&](const SlotPointer& slot) { return slot->name == name && !slot->end; });
-            if (found != host.slots.end()) return *found;
-        }
-        return nullptr;
+        const auto found = latest_.find(name);
+        return found == latest_.end() || found->second->end ? nullptr : found->second;
     }
 
     std::size_t choose(const StationEntry& station) const {
@@ -386,9 +415,10 @@ private:
             if (slot->end || !slot->ordered) continue;
             const auto found = std::ranges::find(report.processes, slot->generation, &HostedStatus::generation);
             if (found == report.processes.end()) {
-                // Not started yet, or started anew since; or with an agent that is gone.
-                if (new_agent && slot->pid != 0)
-                    finish(slot, {0, 0, fmt::format("ended with the agent of {}", host.entry.name)});
+                if (slot->pid == 0) continue;  // not started yet
+                finish(slot, {0, 0,
+                              new_agent ? fmt::format("ended with the agent of {}", host.entry.name)
+                                        : fmt::format("is not known on {} any more", host.entry.name)});
                 continue;
             }
             update(*slot, *found);
@@ -469,6 +499,8 @@ private:
     std::condition_variable changed_;
     std::vector<Host> hosts_;
     std::map<std::string, std::deque<std::string>> lines_;  // by station
+    std::map<std::string, SlotPointer> left_;               // by a run control before, by name
+    std::unordered_map<std::string, SlotPointer> latest_;   // of each station
     std::size_t goodbyes_ = 0;                              // that are not answered
 };
 
@@ -549,20 +581,43 @@ private:
     const std::string name_;
 };
 
-std::uint64_t HostLauncher::next_epoch(const Partition& partition, std::uint64_t at_least,
-                                       service::ControlCalls& calls) {
-    std::vector<std::future<std::uint64_t>> seen;
+namespace {
+
+/// How each machine is, in the order of the partition; nothing of those that do not answer. Waits for them.
+std::vector<std::optional<HostReport>> look_at_hosts(const Partition& partition, service::ControlCalls& calls) {
+    std::vector<std::future<std::optional<HostReport>>> asked;
     for (const auto& host : partition.hosts) {
-        const auto promise = std::make_shared<std::promise<std::uint64_t>>();
-        seen.push_back(promise->get_future());
+        const auto promise = std::make_shared<std::promise<std::optional<HostReport>>>();
+        asked.push_back(promise->get_future());
         calls.get(host.address, "/host", first_look, [promise](const auto& answer) {
-            const auto report = answer && answer->good() ? parse_host_report(answer->body)
-                                                         : Result<HostReport>(fail(Errc::io, "no answer"));
-            promise->set_value(report && report->commander ? report->commander->epoch : 0);
+            auto report = answer && answer->good() ? parse_host_report(answer->body)
+                                                   : Result<HostReport>(fail(Errc::io, "no answer"));
+            promise->set_value(report ? std::optional(std::move(*report)) : std::nullopt);
         });
     }
-    for (auto& epoch : seen) at_least = std::max(at_least, epoch.get() + 1);
+    std::vector<std::optional<HostReport>> all;
+    for (auto& one : asked) all.push_back(one.get());
+    return all;
+}
+
+}  // namespace
+
+std::uint64_t HostLauncher::next_epoch(const Partition& partition, std::uint64_t at_least,
+                                       service::ControlCalls& calls) {
+    for (const auto& report : look_at_hosts(partition, calls))
+        if (report && report->commander) at_least = std::max(at_least, report->commander->epoch + 1);
     return at_least;
+}
+
+void HostLauncher::look_for_left() {
+    const auto reports = look_at_hosts(core_->partition(), core_->calls());
+    for (std::size_t i = 0; i < reports.size(); ++i)
+        if (reports[i]) core_->found(i, *reports[i]);
+}
+
+std::unique_ptr<LaunchedProcess> HostLauncher::adopt(const LaunchRequest& request) {
+    auto slot = core_->adopt(request);
+    return slot ? std::make_unique<Process>(core_, std::move(slot)) : nullptr;
 }
 
 HostLauncher::HostLauncher(const Partition& partition, HostLauncherOptions options, service::ControlCalls& calls,

@@ -68,13 +68,12 @@ void RunControl::State::step() {
     now_ += std::min<SteadyTime::duration>(seen - seen_, step_max);
     seen_ = seen;
     launcher_.step();
-    const auto present = peers();
     for (const auto& station : stations_) {
-        station->step(now_, run_, present,
+        station->step(now_, run_, peers_,
                       [&](std::string_view line) { log_.add(clock_.wall(), station->entry().name, line); });
-        if (station->up() && station->reported() && station->report().self)
-            known_[station->entry().name] = *station->report().self;
-        if (station->up() && station->reported()) report_new_alarms(*station);
+        if (!station->up() || !station->take_reported_anew()) continue;
+        if (station->report().self) know(station->entry().name, *station->report().self);
+        report_new_alarms(*station);
     }
     for (const auto& station : stations_) {
         if (const auto trouble = station->take_trouble()) trouble_of(*station, *trouble);
@@ -85,6 +84,7 @@ void RunControl::State::step() {
     advance();
     if (run_active() && now_ - sources_looked_ >= options_.poll) look_at_sources();
     if (run_active() && seen_ - noted_ >= note_every) note_run();
+    if (run_active()) note_changes();
     if (state == PartitionState::running) look_at_trigger_unit();
     if (state != PartitionState::running || !options_.stop_when_finished) return;
     for (const auto& station : stations_) {
@@ -127,6 +127,7 @@ Result<RunNumber> RunControl::State::start(const RunRequest& request) {
     run_seconds_ = 0;
     stop_reason_.clear();
     problems_.clear();
+    head_lost_ = false;
     closing_again_.clear();
     for (const auto& station : stations_) {
         station->restarts = 0;
@@ -135,7 +136,8 @@ Result<RunNumber> RunControl::State::start(const RunRequest& request) {
     watch_.begin_run();
     trigger_unit_ = TriggerUnit::not_seen;
     trigger_unit_missed_.reset();
-    changes_ = {run_, started_, {}, 0};
+    changes_ = {.run = run_, .started = started_, .parameters = request.parameters};
+    if (!request.comment.empty()) changes_.parameters["comment"] = request.comment;
     changes_noted_ = false;
     begin_masks();
     sources_alarmed_.clear();
@@ -223,7 +225,7 @@ void RunControl::State::abandon(const std::string& reason) {
     phases_.clear();
     begun_ = false;
     replacing_.clear();
-    ending_wanted_ = false;
+    ending_wanted_ = head_lost_ = false;
     if (run) {
         problem(reason);
         end_of_run();
@@ -242,12 +244,15 @@ bool RunControl::State::run_active() const noexcept {
            state == PartitionState::stopping;
 }
 
-std::vector<Peer> RunControl::State::peers() const {
-    std::vector<Peer> all;
+/// In the order of the partition.
+void RunControl::State::know(const std::string& name, const Peer& peer) {
+    auto& known = known_[name];
+    if (known == peer) return;
+    known = peer;
+    peers_.clear();
     for (const auto& entry : partition_.stations) {
-        if (const auto peer = known_.find(entry.name); peer != known_.end()) all.push_back(peer->second);
+        if (const auto found = known_.find(entry.name); found != known_.end()) peers_.push_back(found->second);
     }
-    return all;
 }
 
 std::vector<StationResult> RunControl::State::results() const {
@@ -265,15 +270,18 @@ std::vector<StationResult> RunControl::State::results() const {
     return all;
 }
 
+double RunControl::State::seconds() const noexcept {
+    const bool goes_on = state == PartitionState::running || state == PartitionState::paused;
+    return goes_on ? std::chrono::duration<double>(seen_ - run_begin_).count() : run_seconds_;
+}
+
 PartitionView RunControl::State::view() const {
     PartitionView view;
     view.state = state;
     view.run = run_;
     view.comment = request_.comment;
     view.started = started_;
-    view.seconds = state == PartitionState::running || state == PartitionState::paused
-                       ? std::chrono::duration<double>(seen_ - run_begin_).count()
-                       : run_seconds_;
+    view.seconds = seconds();
     view.stop_reason = stop_reason_;
     view.failure = failure_;
     view.events = events_of(results());
@@ -289,6 +297,7 @@ PartitionView RunControl::State::view() const {
     }
     view.last = last_;
     view.runs = runs_;
+    view.bad_runs = bad_runs_;
     return view;
 }
 
@@ -309,6 +318,11 @@ void RunControl::step() {
 Result<> RunControl::bring_up() {
     const std::scoped_lock lock(state_->mutex);
     return state_->bring_up();
+}
+
+Result<> RunControl::take_over() {
+    const std::scoped_lock lock(state_->mutex);
+    return state_->take_over();
 }
 
 Result<RunNumber> RunControl::start(const RunRequest& request) {
@@ -360,6 +374,11 @@ void RunControl::shut_down(const std::string& reason) {
 void RunControl::abandon(const std::string& reason) {
     const std::scoped_lock lock(state_->mutex);
     state_->abandon(reason);
+}
+
+PartitionGlance RunControl::glance() const {
+    const std::scoped_lock lock(state_->mutex);
+    return state_->glance();
 }
 
 PartitionView RunControl::view() const {

@@ -68,10 +68,14 @@ void RunControl::State::end_of_run() {
                 report(Severity::error, line);
         }
     }
+    if (!result.good()) ++bad_runs_;
     last_ = std::move(result);
     ++runs_;
     state = PartitionState::ready;
-    if (ending_wanted_) end_all();
+    if (ending_wanted_) return end_all();
+    if (!head_lost_ || !options_.begin_again || stop_until_) return;  // or an operator stops it
+    if (const auto next = start(RunRequest(request_)); !next)
+        report_(report_of(Severity::error, "no run was begun again", next.error()));
 }
 
 void RunControl::State::report_files_left(const HandOffAccount& files) const {
@@ -93,7 +97,8 @@ void RunControl::State::look_for_run_left_open() {
         return;
     }
     if (!*left) return;
-    const auto& [run, noted] = **left;
+    const auto run = (*left)->changes.run;
+    const auto& noted = (*left)->counts;
     auto parameters = noted;
     parameters["stop reason"] =
         "run control ended without stopping the run; its counts are those of a second before, or older";

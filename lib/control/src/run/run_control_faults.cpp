@@ -72,6 +72,11 @@ void RunControl::State::trouble_of(StationControl& station, const StationTrouble
     const auto what = fmt::format("{} station {} {}", weir::name(station.entry().kind), name, trouble.what);
     replacing_.erase(name);
     informed_.erase(name);
+    if (taking_over_) {
+        report(Severity::warning, what);
+        if (!trouble.died) station.kill();
+        return;  // taken_over() takes care
+    }
     switch (state) {
         case PartitionState::down:
         case PartitionState::ending: return;
@@ -132,6 +137,7 @@ void RunControl::State::trouble_in_run(StationControl& station, const StationTro
     if (!station.gone()) station.kill();
     if (ends_the_run(kind)) {
         problem(what);
+        head_lost_ = true;
         stop(what, Drain::complete);                     // what the other one of the two still knows is not abandoned
         if (kind == StationKind::assign) bound_drain();  // it is not known any more how much that is
         return;
@@ -152,6 +158,7 @@ void RunControl::State::trouble_in_drain(StationControl& station, const StationT
     if (!station.gone()) station.kill();
     if (ends_the_run(kind)) {
         problem(what);
+        head_lost_ = true;
         if (kind == StationKind::assign) bound_drain();
         return;
     }

@@ -109,8 +109,7 @@ Result<> RunControl::State::mask(SourceId source, bool masked, const std::string
 Result<> RunControl::State::mask_by_command(SourceId source, bool masked, const std::string& who) {
     if (state == PartitionState::starting || state == PartitionState::stopping)
         return fail(Errc::refused, fmt::format("cannot change masks: the partition is {}", weir::control::name(state)));
-    const auto served = peers();
-    const bool known = std::ranges::any_of(served, [&](const Peer& peer) {
+    const bool known = std::ranges::any_of(peers_, [&](const Peer& peer) {
         return peer.kind == StationKind::readout && std::ranges::find(peer.sources, source) != peer.sources.end();
     });
     if (!known)
@@ -123,7 +122,7 @@ Result<> RunControl::State::mask_by_command(SourceId source, bool masked, const 
 
 void RunControl::State::look_at_sources() {
     sources_looked_ = now_;
-    auto sources = sources_of(results(), peers());
+    auto sources = sources_of(results(), peers_);
     for (auto& source : sources) source.masked = masked_.contains(source.counts.source);
     const auto findings = watch_.look(now_, state == PartitionState::running || draining(), sources);
     for (const auto& finding : findings) {

@@ -61,6 +61,7 @@ void RunControl::State::begin(const Phase& phase) {
 }
 
 bool RunControl::State::waits(const Phase& phase) {
+    if (phase.what == Phase::What::look) return waits_for_look(phase);
     if (phase.what == Phase::What::assemble) return waits_for_assembly();
     if (phase.what == Phase::What::drain) return waits_for_drain();
     if (draining() && drain_until_ && now_ >= *drain_until_) return false;  // the supervisor has not paused in time
@@ -142,7 +143,7 @@ bool RunControl::State::assembling() const noexcept {
 }
 
 void RunControl::State::introduce() {
-    const auto fit = check_peers(partition_, peers());
+    const auto fit = check_peers(partition_, peers_);
     if (fit) return;
     failure_ = fit.error().message();
     report(Severity::error, *failure_);
@@ -152,6 +153,7 @@ void RunControl::State::introduce() {
 void RunControl::State::phases_done() {
     switch (state) {
         case PartitionState::coming_up:
+            if (taking_over_) return taken_over();
             state = PartitionState::ready;
             report(Severity::information,
                    fmt::format("partition {} is ready: {} stations", partition_.name, stations_.size()));
@@ -159,8 +161,7 @@ void RunControl::State::phases_done() {
         case PartitionState::starting: {
             state = PartitionState::running;
             run_begin_ = seen_;
-            auto parameters = request_.parameters;
-            if (!request_.comment.empty()) parameters["comment"] = request_.comment;
+            auto parameters = changes_.parameters;
             parameters["partition"] = partition_.name;
             if (auto kept = keeper_.keep(run_, parameters); !kept)
                 report_(report_of(Severity::warning, "run parameters are not in the catalogue", kept.error()));

@@ -19,6 +19,7 @@ public:
 
     void step();
     [[nodiscard]] Result<> bring_up();
+    [[nodiscard]] Result<> take_over();
     [[nodiscard]] Result<RunNumber> start(const RunRequest& request);
     [[nodiscard]] Result<> pause(service::Transition transition);
     void stop(const std::string& reason, Drain drain);
@@ -33,6 +34,7 @@ public:
     }
     [[nodiscard]] Result<> must_be(PartitionState state, std::string_view what) const;
     [[nodiscard]] PartitionView view() const;
+    [[nodiscard]] PartitionGlance glance() const { return {state, seconds(), runs_}; }
 
     [[nodiscard]] Result<> mask_by_command(SourceId source, bool masked, const std::string& who);
 
@@ -67,6 +69,11 @@ private:
     void note_changes();
     void end_all();
     void report_files_left(const HandOffAccount& files) const;
+    // What another run control left (run_control_take_over.cpp)
+    void go_on_with(const RunLeft& left);
+    [[nodiscard]] bool waits_for_look(const Phase& phase);
+    void taken_over();
+    void go_on_with_run();
     // Faults (run_control_faults.cpp)
     void trouble_of(StationControl& station, const StationTrouble& trouble);
     void trouble_in_run(StationControl& station, const StationTrouble& trouble, const std::string& what);
@@ -100,8 +107,9 @@ private:
     void mask_those_of_the_file();
     void report(Severity severity, std::string what);
     [[nodiscard]] bool run_active() const noexcept;
+    [[nodiscard]] double seconds() const noexcept;
     [[nodiscard]] const StationControl* single(StationKind kind) const noexcept;
-    [[nodiscard]] std::vector<Peer> peers() const;
+    void know(const std::string& name, const Peer& peer);
     [[nodiscard]] std::vector<StationResult> results() const;
 
     const Partition& partition_;
@@ -117,12 +125,14 @@ private:
 
     std::deque<Phase> phases_;
     bool begun_ = false;                                            // the first of them
-    std::map<std::string, Peer> known_;                             // the latest self of each station
+    std::map<std::string, Peer> known_;                             // the latest self of each station, and
+    std::vector<Peer> peers_;                                       // all of them
     std::set<std::string> replacing_;                               // those that come up again
     std::set<std::string> informed_;                                // of those, whose new addresses the others have
     std::set<std::string> not_replaced_;                            // those that died too often
     std::map<std::string, std::set<std::string>> alarms_reported_;  // by station; names of those that are latched
     bool ending_wanted_ = false;
+    bool taking_over_ = false;  // it is not known yet how the stations are
 
     RunNumber run_{};
     RunRequest request_;
@@ -152,7 +162,8 @@ private:
     std::set<std::string> closing_again_;  // recorders that did not answer at the stop of this run
     std::optional<std::string> failure_;
     std::optional<RunResult> last_;
-    std::uint32_t runs_ = 0;
+    std::uint32_t runs_ = 0, bad_runs_ = 0;
+    bool head_lost_ = false;    // the supervisor's or DFM's process of this run
     SteadyTime noted_{};        // of the clock
     bool note_failed_ = false;  // it was reported
     SourceWatch watch_;

@@ -18,12 +18,13 @@ namespace weir::control {
 struct Phase {
     enum class What {
         step,      // stations go through `step`
+        look,      // until every station that was adopted has said how it is
         assemble,  // until every station is connected
         drain,     // until every accepted event is final
     } what = What::step;
     StationStep step{};
     std::optional<StationKind> kind{};     // nothing: all stations at once
-    std::optional<SteadyTime> until{};     // of a stop: a station that is not done by then is ended
+    std::optional<SteadyTime> until{};     // of a stop or look: a station that is not done by then is ended
     bool introduces = false;               // the peers of all stations are known, and so whether they fit together
     std::chrono::milliseconds patience{};  // beyond `until`; what is used of it postpones the later phases
 };

@@ -40,6 +40,11 @@ public:
             slot.is_answered = true;
         });
     }
+    /// The last ones were withdrawn: later events get their sequences. sent() was called for each.
+    void withdrawn(std::size_t events) {
+        const std::scoped_lock lock(mutex_);
+        slots_.resize(slots_.size() - events);
+    }
 
 private:
     struct Slot : Ended {

@@ -294,6 +294,40 @@ void SendBuffer::disconnected(std::string problem) {
     if (!problem.empty()) stats_.last_problem = std::move(problem);
 }
 
+namespace {
+
+ReturnedEvent returned(SendBuffer::Held& event) {
+    return {.description = {.global_id = event.meta.global_id,
+                            .level1_id = event.meta.level1_id,
+                            .lumi_block = event.meta.lumi_block,
+                            .tags = std::move(event.meta.tags),
+                            .sent_elsewhere = event.sent_before || event.maybe_sent || event.meta.sent_elsewhere},
+            .payload = {std::make_move_iterator(event.payload.begin()), std::make_move_iterator(event.payload.end())}};
+}
+
+}  // namespace
+
+std::vector<ReturnedEvent> SendBuffer::withdraw_unsent() {
+    std::vector<ReturnedEvent> events;
+    const std::scoped_lock lock(mutex_);
+    if (is_connected()) return events;
+    // Where next_ has passed since the last connection, the I/O thread may use the event.
+    while (!held_.empty() && held_.back().meta.sequence >= next_) {
+        auto& event = held_.back();
+        if (event.sent_before || event.maybe_sent || event.being_sent || event.final || event.meta.sent_elsewhere)
+            break;
+        stats_.bytes_held -= event.size;
+        events.push_back(returned(event));
+        held_.pop_back();
+    }
+    stats_.held -= events.size();
+    stats_.withdrawn += events.size();
+    unreported_ -= events.size();
+    if (!events.empty()) changed_.notify_all();
+    std::ranges::reverse(events);
+    return events;
+}
+
 std::vector<ReturnedEvent> SendBuffer::withdraw() { return take_all(&SenderStats::withdrawn); }
 
 void SendBuffer::release_all() {
@@ -305,18 +339,8 @@ std::vector<ReturnedEvent> SendBuffer::take_all(std::uint64_t SenderStats::* cou
     std::vector<Piece> released;  // destroyed without the lock: their owners may do as they like
     const std::scoped_lock lock(mutex_);
     for (auto& event : held_) {
-        if (event.final) {  // its bytes were still being sent
-            release(event);
-            continue;
-        }
-        events.push_back(
-            {.description = {.global_id = event.meta.global_id,
-                             .level1_id = event.meta.level1_id,
-                             .lumi_block = event.meta.lumi_block,
-                             .tags = std::move(event.meta.tags),
-                             .sent_elsewhere = event.sent_before || event.maybe_sent || event.meta.sent_elsewhere},
-             .payload = {std::make_move_iterator(event.payload.begin()),
-                         std::make_move_iterator(event.payload.end())}});
+        if (event.final) release(event);  // its bytes were still being sent
+        else events.push_back(returned(event));
     }
     stats_.*counter += events.size();  // in one step with the next: for flush() none of these is final
     unreported_ = 0;

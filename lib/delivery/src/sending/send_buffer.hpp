@@ -43,6 +43,8 @@ public:
                                                       bool wait, bool& wake);
     [[nodiscard]] Result<bool> flush(std::chrono::milliseconds timeout);
     [[nodiscard]] SenderStats stats() const;
+    /// As of Sender; nothing while it is connected.
+    [[nodiscard]] std::vector<ReturnedEvent> withdraw_unsent();
     /// The sender has failed for good, or is closed: every wait ends with this error.
     void set_failure(Error error);
     [[nodiscard]] std::optional<Error> failure() const;

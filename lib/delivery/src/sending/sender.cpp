@@ -118,6 +118,8 @@ std::vector<ReturnedEvent> Sender::withdraw() {
     return line_->send_buffer.withdraw();
 }
 
+std::vector<ReturnedEvent> Sender::withdraw_unsent() { return line_->send_buffer.withdraw_unsent(); }
+
 void Sender::close() {
     line_->end();
     line_->send_buffer.release_all();

@@ -67,7 +67,35 @@ std::string listed(std::vector<std::uint64_t> ids) {
 struct SenderGroup::Line {
     InFlightEvents events{};
     std::atomic<std::uint64_t> bytes{0};  // not answered; released after on_final, acquired in settled()
+    std::atomic<std::uint32_t> calls{0};  // of its sender that go on; each begins with mutex_
     std::unique_ptr<Sender> sender{};     // the last member: its thread ends events
+};
+
+/// A call of a line's sender, from when the line was chosen on.
+class SenderGroup::Call {
+public:
+    Call() = default;
+    /// With mutex_.
+    explicit Call(std::shared_ptr<Line> line) : line_(std::move(line)) {
+        if (line_) line_->calls.fetch_add(1, std::memory_order_relaxed);
+    }
+    Call(Call&&) noexcept = default;
+    Call& operator=(Call&& other) noexcept {
+        end();
+        line_ = std::move(other.line_);
+        return *this;
+    }
+    ~Call() { end(); }
+
+    [[nodiscard]] const std::shared_ptr<Line>& line() const noexcept { return line_; }
+
+private:
+    void end() noexcept {
+        if (line_) line_->calls.fetch_sub(1, std::memory_order_release);
+        line_.reset();
+    }
+
+    std::shared_ptr<Line> line_;
 };
 
 SenderGroup::SenderGroup(SenderGroupOptions options, OnFinal on_final, Reporter report)
@@ -135,20 +163,20 @@ bool SenderGroup::try_send(const EventDescription& event, std::span<const Piece>
     if (options_.window == Bytes{0} || before == 0 || before + size <= options_.window.count()) {
         Lines full;
         while (full.size() < compared_max) {
-            std::shared_ptr<Line> line;
+            Call call;
             {
                 const std::scoped_lock lock(mutex_);
-                if (const auto* member = choose(event.global_id, size, full)) line = member->line;
+                if (const auto* member = choose(event.global_id, event.sent_elsewhere, size, full))
+                    call = Call(member->line);
             }
-            if (!line) break;
-            const auto tried = try_send(*line, event, payload, size);
+            if (!call.line()) break;
+            const auto tried = try_send(*call.line(), event, payload, size);
             if (tried == Tried::sent) bytes_accepted_.fetch_add(size, std::memory_order_relaxed);
             if (tried != Tried::full) {
                 accepted_.fetch_add(1, std::memory_order_relaxed);
                 return true;
             }
-            full.push_back(
-                std::move(line));  // also with few bytes: of many small events, or behind one without an answer
+            full.push_back(call.line());  // also with few bytes: of many small events, or behind one without an answer
         }
     }
     bytes_.fetch_sub(size, std::memory_order_relaxed);
@@ -202,18 +230,21 @@ void SenderGroup::end(Line& line, const InFlightEvent& event, std::optional<wire
     room_.notify_one();
 }
 
-const SenderGroup::Member* SenderGroup::choose(GlobalEventId event, std::uint64_t size, const Lines& full) {
+const SenderGroup::Member* SenderGroup::choose(GlobalEventId event, bool in_doubt, std::uint64_t size,
+                                               const Lines& full) {
     if (choice_ == Choice::least_loaded) return least_loaded(size, full);
-    const auto* owner = owner_of(event);
-    return owner == nullptr || std::ranges::find(full, owner->line) != full.end() ? nullptr : owner;
+    const auto* owner = owner_of(event, in_doubt);
+    if (owner == nullptr || owner->withdrawing) return nullptr;
+    return std::ranges::find(full, owner->line) != full.end() ? nullptr : owner;
 }
 
-const SenderGroup::Member* SenderGroup::owner_of(GlobalEventId event) const {
+const SenderGroup::Member* SenderGroup::owner_of(GlobalEventId event, bool in_doubt) const {
     const Member* best = nullptr;
     std::uint64_t highest = 0;
-    const bool all_lost = std::ranges::all_of(members_, &Member::lost);
+    const auto away = in_doubt ? &Member::lost : &Member::passed_over;
+    const bool all_away = std::ranges::all_of(members_, away);
     for (const auto& member : members_) {
-        if (member.lost && !all_lost) continue;
+        if (member.*away && !all_away) continue;
         const auto preference = wire::preference(event, member.receiver.name);
         if (best != nullptr && preference <= highest) continue;
         best = &member;
@@ -235,7 +266,7 @@ const SenderGroup::Member* SenderGroup::least_loaded(std::uint64_t size, const L
     std::size_t compared = 0;  // that are connected
     for (std::size_t i = 1; i <= count && compared < compared_max; ++i) {
         const auto& member = members_[(latest_ + i) % count];
-        if (!member.line) continue;
+        if (!member.line || member.withdrawing) continue;
         const bool there = connected(member);
         compared += there ? 1U : 0U;
         if (!has_room(member)) continue;
@@ -257,38 +288,60 @@ void SenderGroup::look_after(SteadyTime now) {
     const auto passed = std::min<SteadyTime::duration>(now - looked_at_.value_or(now), look_counts_max);
     looked_at_ = now;
     for (auto& member : members_) look_after(member, now, passed, any_connected);
+    judge(passed, any_connected);
     send_withdrawn();
 }
 
 void SenderGroup::look_after(Member& member, SteadyTime now, SteadyTime::duration passed, bool any_connected) {
     const auto failure = member.line ? member.line->sender->failure() : std::nullopt;
-    if (failure && !options_.reopen_after) {
-        const std::scoped_lock lock(mutex_);
-        if (!failure_) failure_ = failure;
-        rooms_.fetch_add(1, std::memory_order_relaxed);
-        return room_.notify_all();
-    }
+    if (failure && !options_.reopen_after) return fail_with(*failure);
     const bool connected = member.line && !failure && member.line->sender->connected();
     if (connected) member.away = {};
     else if (any_connected) member.away += passed;
-    const bool is_lost =
-        !connected && !member.lost && any_connected && options_.move_after > 0ms && member.away >= options_.move_after;
+    if (failure) member.refusal = failure;
+    else if (connected) member.refusal.reset();
+    const bool away = !connected && any_connected;
+    const bool is_passed_over = away && !member.passed_over && member.away >= options_.pass_over_after;
+    const bool is_lost = away && !member.lost && options_.move_after > 0ms && member.away >= options_.move_after;
+    {
+        const std::scoped_lock lock(mutex_);
+        member.passed_over = !connected && (member.passed_over || is_passed_over || is_lost);
+        member.lost = !connected && (member.lost || is_lost);
+    }
     if (member.line && (failure || is_lost)) {
         member.problem = member.line->sender->stats().last_problem;
         const auto events = withdraw(member);
         member.open_at = now + options_.reopen_after.value_or(0ms);
-        if (!is_lost)
-            report_.warning(fmt::format("{} refuses: {}; its {} events are sent again", title(member.receiver),
-                                        member.problem, events));
+        if (!is_lost && others_get_them(member.receiver))
+            lost(member.receiver, fmt::format("refuses: {}", member.problem), choice_);
+        else if (!is_lost)
+            report(member.receiver, fmt::format("refuses: {}; its {} events are sent again", member.problem, events));
     } else if (!member.line && member.open_at <= now) {
         reopen(member, now);
-    }
-    {
-        const std::scoped_lock lock(mutex_);
-        member.lost = !connected && (member.lost || is_lost);
+    } else if (member.line && away && member.passed_over) {
+        withdraw_unsent(member);
     }
     if (is_lost)
         lost(member.receiver, fmt::format("is away for {} ms ({})", member.away / 1ms, member.problem), choice_);
+}
+
+void SenderGroup::judge(SteadyTime::duration passed, bool any_connected) {
+    alone_ = any_connected ? SteadyTime::duration{} : alone_ + passed;
+    if (!options_.fail_after || members_.empty()) return;
+    if (std::ranges::all_of(members_, [](const Member& m) { return m.refusal.has_value(); }))
+        return fail_with(*members_.front().refusal);
+    if (*options_.fail_after > 0ms && alone_ >= *options_.fail_after)
+        fail_with({Errc::io, 0,
+                   fmt::format("no connection for {} s to any of {}: {}",
+                               std::chrono::duration_cast<std::chrono::seconds>(alone_).count(), members_.size(),
+                               problem_of(members_.front()))});
+}
+
+void SenderGroup::fail_with(const Error& error) {
+    const std::scoped_lock lock(mutex_);
+    if (!failure_) failure_ = error;
+    rooms_.fetch_add(1, std::memory_order_relaxed);
+    room_.notify_all();
 }
 
 void SenderGroup::reopen(Member& member, SteadyTime now) {
@@ -316,12 +369,55 @@ std::size_t SenderGroup::withdraw(Member& member) {
     }
     if (!line) return 0;
     auto events = line->sender->withdraw();
-    for (auto& event : events) withdrawn_.push_back({std::move(event), member.receiver.name});
+    for (auto& event : events) withdrawn_.push_back({std::move(event), member.receiver});
     const auto stats = line->sender->stats();
     const std::scoped_lock lock(mutex_);
     past_reconnects_ += stats.reconnects;
+    past_sent_ += stats.sent;
     past_resent_ += stats.resent;
     return events.size();
+}
+
+/// What is left of its events is in doubt and waits for it.
+void SenderGroup::withdraw_unsent(Member& member) {
+    {
+        const std::scoped_lock lock(mutex_);
+        if (member.line->calls.load(std::memory_order_acquire) > 0) return;  // the next look comes soon
+        member.withdrawing = true;                                           // and none begins
+    }
+    auto events = member.line->sender->withdraw_unsent();
+    member.line->events.withdrawn(events.size());
+    std::uint64_t size = 0;
+    for (auto& event : events) {
+        size += size_of(event.payload);
+        withdrawn_.push_back({std::move(event), member.receiver});
+    }
+    const auto stats = member.line->sender->stats();
+    {
+        const std::scoped_lock lock(mutex_);
+        member.withdrawing = false;
+    }
+    member.line->bytes.fetch_sub(size, std::memory_order_relaxed);
+    if (!events.empty())
+        report(member.receiver, fmt::format("is not connected ({}); {} events that were never sent to it go to the "
+                                            "others, {} wait for it",
+                                            stats.last_problem, events.size(), stats.held));
+}
+
+void SenderGroup::report(const Peer& receiver, std::string what) const {
+    report_({.severity = Severity::warning,
+             .what = fmt::format("{} {}", title(receiver), what),
+             .key = fmt::format("{}{}", receiver_report, receiver.name)});
+}
+
+/// Where the load decides, another receiver takes what this one refuses; else it is asked again.
+bool SenderGroup::others_get_them(const Peer& receiver) const {
+    return choice_ == Choice::least_loaded &&
+           std::ranges::any_of(members_, [&](const Member& other) { return other.receiver.events != receiver.events; });
+}
+
+std::string SenderGroup::problem_of(const Member& member) {
+    return member.line ? member.line->sender->stats().last_problem : member.problem;
 }
 
 /// Its events go to the others from now on. `had`: the rule by which they were given to it.
@@ -329,19 +425,19 @@ void SenderGroup::lost(const Peer& receiver, const std::string& why, Choice had)
     std::vector<std::uint64_t> in_doubt;
     std::size_t events = 0;
     for (const auto& taken : withdrawn_) {
-        if (taken.receiver != receiver.name) continue;
+        if (taken.receiver.name != receiver.name) continue;
         ++events;
-        // Where any receiver may have the event, the one behind them finds the duplicate.
-        if (had == Choice::by_event && taken.event.description.sent_elsewhere)
+        // Of what filters get from several builders, the recorder behind them finds the duplicate.
+        if ((had == Choice::by_event || receiver.kind == StationKind::record) && taken.event.description.sent_elsewhere)
             in_doubt.push_back(number(taken.event.description.global_id));
     }
     const auto count = in_doubt.size();
     in_doubt_.fetch_add(count, std::memory_order_relaxed);
-    auto text = fmt::format("{} {}; its {} events go to the others", title(receiver), why, events);
+    auto text = fmt::format("{}; its {} events go to the others", why, events);
     if (count > 0)
         text += fmt::format("; {} of them were sent to it and may be stored there too: {}", count,
                             listed(std::move(in_doubt)));
-    report_.warning(std::move(text));
+    report(receiver, std::move(text));
 }
 
 void SenderGroup::send_withdrawn() {
@@ -353,10 +449,18 @@ void SenderGroup::send_withdrawn() {
         bool moves = false;
         {
             const std::scoped_lock lock(mutex_);
-            if (const auto* member = choose(event.description.global_id, size, full)) {
-                line = member->line;
-                moves = member->receiver.name != taken.receiver;
+            // Another connection to the same recorder is another session, in which it does not recognise what it has.
+            const auto excluded = full.size();
+            if (choice_ == Choice::least_loaded && event.description.sent_elsewhere) {
+                for (const auto& member : members_)
+                    if (member.line && member.receiver.events == taken.receiver.events) full.push_back(member.line);
             }
+            if (const auto* member =
+                    choose(event.description.global_id, event.description.sent_elsewhere, size, full)) {
+                line = member->line;
+                moves = member->receiver.name != taken.receiver.name;
+            }
+            full.resize(excluded);
         }
         if (!line) return false;
         if (try_send(*line, event.description, event.payload, size) == Tried::full) {
@@ -370,6 +474,7 @@ void SenderGroup::send_withdrawn() {
 
 bool SenderGroup::settled() const {
     const std::scoped_lock changing(changing_);
+    if (options_.fail_after && failure()) return true;
     return withdrawn_.empty() && std::ranges::all_of(members_, [this](const Member& member) {
                if (!member.line || member.line->bytes.load(std::memory_order_acquire) == 0) return true;
                return !options_.reopen_after && member.line->sender->failure();  // else its events are sent again
@@ -399,6 +504,7 @@ void SenderGroup::close() {
         const auto stats = member.line->sender->stats();
         const std::scoped_lock lock(mutex_);
         past_reconnects_ += stats.reconnects;
+        past_sent_ += stats.sent;
         past_resent_ += stats.resent;
     }
 }
@@ -418,12 +524,14 @@ SenderGroup::Stats SenderGroup::stats() const {
     (closed_ ? stats.released : stats.held) = stats.accepted - ended;
     if (!closed_) stats.bytes_held = std::min(stats.bytes_accepted, bytes_.load(std::memory_order_relaxed));
     stats.reconnects = past_reconnects_;
+    stats.sent = past_sent_;
     stats.resent = past_resent_;
     for (const auto& member : members_) {
         if (!member.line) continue;
         auto sender = member.line->sender->stats();
         stats.connected += sender.connected ? 1 : 0;
         stats.reconnects += sender.reconnects;
+        stats.sent += sender.sent;
         stats.resent += sender.resent;
         if (!sender.last_problem.empty()) stats.last_problem = std::move(sender.last_problem);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C face of Sender. Nothing may be thrown through it: what the C++ library itself throws (out of
-// memory, no thread to be had) becomes an error text here.
+// The C face of Sender, and of SpreadSender where several recorders are named. Nothing may be thrown through it: what
+// the C++ library itself throws (out of memory, no thread to be had) becomes an error text here.
 #include "weir/delivery/weir_delivery.h"
 
 #include <algorithm>
@@ -13,13 +13,15 @@
 #include <string>
 #include <thread>
 
+#include "sending/spread_sender.hpp"
 #include "weir/delivery/sender.hpp"
 
 namespace delivery = weir::delivery;
 namespace wire = weir::wire;
 
 struct weir_sender {
-    std::unique_ptr<delivery::Sender> sender;
+    std::unique_ptr<delivery::Sender> one;            // this one,
+    std::unique_ptr<delivery::SpreadSender> several;  // or that
     mutable std::mutex mutex;
     std::map<std::thread::id, std::string> errors;  // of the threads whose last call failed
 
@@ -31,6 +33,11 @@ struct weir_sender {
     void succeeded() {
         const std::scoped_lock lock(mutex);
         if (!errors.empty()) errors.erase(std::this_thread::get_id());
+    }
+    /// Both have these calls.
+    template <class Call>
+    auto with_it(Call&& call) const {
+        return several ? call(*several) : call(*one);
     }
 };
 
@@ -63,6 +70,28 @@ weir::Result<delivery::SenderOptions> read_options(const weir_sender_options& fr
     }
     options.tls = {path(from.tls_certificate), path(from.tls_key), path(from.tls_ca)};
     return options;
+}
+
+/// "east:9000,west:9000"
+std::vector<std::string> hosts_of(std::string_view text) {
+    std::vector<std::string> hosts;
+    while (true) {
+        const auto end = text.find(',');
+        hosts.emplace_back(text.substr(0, end));
+        if (end == std::string_view::npos) return hosts;
+        text.remove_prefix(end + 1);
+    }
+}
+
+weir::Result<std::unique_ptr<weir_sender>> open(delivery::SenderOptions options) {
+    auto sender = std::make_unique<weir_sender>();
+    auto hosts = hosts_of(options.host);
+    if (hosts.size() > 1) {
+        sender->several = WEIR_TRY(delivery::SpreadSender::open(std::move(options), std::move(hosts)));
+    } else {
+        sender->one = WEIR_TRY(delivery::Sender::open(std::move(options)));
+    }
+    return sender;
 }
 
 weir::Result<delivery::EventDescription> read_event(const weir_event* given, const void* payload, std::size_t size) {
@@ -115,11 +144,9 @@ weir_sender* weir_sender_create(const weir_sender_options* options, char* error,
         if (options == nullptr) return put_text("no options were given (NULL)", error, error_size), nullptr;
         auto read = read_options(*options);
         if (!read) return put_text(read.error().message(), error, error_size), nullptr;
-        auto opened = delivery::Sender::open(std::move(*read));
+        auto opened = open(std::move(*read));
         if (!opened) return put_text(opened.error().message(), error, error_size), nullptr;
-        auto sender = std::make_unique<weir_sender>();
-        sender->sender = std::move(*opened);
-        return sender.release();
+        return opened->release();
     } catch (const std::exception& failure) {
         put_text(failure.what(), error, error_size);
         return nullptr;
@@ -130,7 +157,8 @@ int weir_sender_send(weir_sender* sender, const weir_event* event, const void* p
                      uint64_t* sequence) {
     return guarded(*sender, [&]() -> weir::Result<int> {
         const auto described = WEIR_TRY(read_event(event, payload, size));
-        const auto sent = WEIR_TRY(sender->sender->send(described, {static_cast<const std::byte*>(payload), size}));
+        const weir::ConstData data{static_cast<const std::byte*>(payload), size};
+        const auto sent = WEIR_TRY(sender->with_it([&](auto& to) { return to.send(described, data); }));
         if (sequence != nullptr) *sequence = weir::number(sent);
         return WEIR_DELIVERY_OK;
     });
@@ -147,7 +175,7 @@ int weir_sender_try_send_owned(weir_sender* sender, const weir_event* event, con
                                         if (*armed && release != nullptr) release(context);
                                     })};
         *armed = true;
-        const auto sent = sender->sender->try_send(described, std::span(&piece, 1));
+        const auto sent = sender->with_it([&](auto& to) { return to.try_send(described, std::span(&piece, 1)); });
         if (!sent || !*sent) *armed = false;
         if (!sent) return std::unexpected(sent.error());
         if (!*sent) return WEIR_DELIVERY_FULL;
@@ -158,13 +186,14 @@ int weir_sender_try_send_owned(weir_sender* sender, const weir_event* event, con
 
 int weir_sender_flush(weir_sender* sender, uint32_t timeout_ms) {
     return guarded(*sender, [&]() -> weir::Result<int> {
-        const auto flushed = WEIR_TRY(sender->sender->flush(std::chrono::milliseconds(timeout_ms)));
+        const auto flushed =
+            WEIR_TRY(sender->with_it([&](auto& to) { return to.flush(std::chrono::milliseconds(timeout_ms)); }));
         return flushed ? WEIR_DELIVERY_OK : WEIR_DELIVERY_TIMEOUT;
     });
 }
 
 void weir_sender_get_stats(const weir_sender* sender, weir_sender_stats* stats) {
-    const auto now = sender->sender->stats();
+    const auto now = sender->with_it([](const auto& of) { return of.stats(); });
     stats->accepted = now.accepted;
     stats->acknowledged = now.acknowledged;
     stats->rejected = std::accumulate(now.rejected.begin(), now.rejected.end(), std::uint64_t{0});
@@ -176,6 +205,8 @@ void weir_sender_get_stats(const weir_sender* sender, weir_sender_stats* stats) 
     stats->reconnects = now.reconnects;
     stats->connected = now.connected ? 1 : 0;
 }
+
+uint64_t weir_sender_in_doubt(const weir_sender* sender) { return sender->several ? sender->several->in_doubt() : 0; }
 
 const char* weir_reject_reason_name(uint32_t reason) {
     return reason < wire::reject_reason_count ? wire::name(static_cast<wire::RejectReason>(reason)) : "unknown";

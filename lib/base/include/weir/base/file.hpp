@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "weir/base/bytes.hpp"
 #include "weir/base/data.hpp"
@@ -107,5 +108,12 @@ private:
 /// The whole of a small file; Errc::limit when it is larger than `limit`.
 [[nodiscard]] Result<std::string> read_text(const std::filesystem::path& path, Bytes limit,
                                             FileSystem& system = real_file_system());
+
+enum class Synced { no, yes };
+
+/// Puts a small file where `path` is, in place of what is there: the old or the new one is found by anybody at any
+/// time, by way of PATH.new. Synced: also after a loss of power; the new one once it has returned.
+[[nodiscard]] Result<> replace_text(const std::filesystem::path& path, std::string_view text, Synced synced,
+                                    FileSystem& system = real_file_system());
 
 }  // namespace weir

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "weir/base/file.hpp"
 #include "weir/base/result.hpp"
 #include "weir/catalogue/catalogue.hpp"
 #include "weir/catalogue/run_record.hpp"
@@ -21,7 +22,6 @@ inline constexpr const char* run_record_parameter = "record";
 /// Those in a directory, by run. Other files are not looked at.
 [[nodiscard]] Result<std::vector<std::filesystem::path>> run_record_files(const std::filesystem::path& directory);
 
-enum class Synced { no, yes };
 /// Replaces the file. Not synced: after a power cut an older one, or none, may be found.
 [[nodiscard]] Result<> write_run_record(const std::filesystem::path& directory, const RunRecord& record, Synced synced);
 /// Errc::corrupt names the file.

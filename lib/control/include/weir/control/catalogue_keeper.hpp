@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "weir/catalogue/run_record.hpp"
+#include "weir/control/open_run.hpp"
 #include "weir/control/run_books.hpp"
 #include "weir/control/run_control.hpp"
 #include "weir/control/run_numbers.hpp"
@@ -48,7 +49,7 @@ public:
     }
     [[nodiscard]] Result<> note(const RunChanges& changes) override;
     void over() override { open_run_.over(); }
-    [[nodiscard]] Result<std::optional<OpenRun::Left>> left() override { return open_run_.left(); }
+    [[nodiscard]] Result<std::optional<RunLeft>> left() override;
 
 private:
     [[nodiscard]] Result<> keep_record(RunNumber run, const std::map<std::string, std::string>& parameters);

@@ -65,6 +65,10 @@ public:
     /// On the machine of the station, or, if that one is lost and the station may move, on the one with the fewest
     /// stations. It waits for its machine as long as that is not there.
     [[nodiscard]] Result<std::unique_ptr<LaunchedProcess>> launch(const LaunchRequest& request) override;
+    /// What the machines run of the partition's stations, for adopt(). Waits for their answers, two seconds at most.
+    /// Before the first step: it ends what nobody has adopted by then.
+    void look_for_left();
+    [[nodiscard]] std::unique_ptr<LaunchedProcess> adopt(const LaunchRequest& request) override;
     [[nodiscard]] std::unique_ptr<LogLines> log_of(const LaunchRequest& request) override;
     void step() override;  // of the engines, too
     /// `address`: as launched processes announce it, "10.77.0.11:7400/stations/ros-1".

@@ -61,6 +61,9 @@ class Launcher {
 public:
     virtual ~Launcher() = default;
     [[nodiscard]] virtual Result<std::unique_ptr<LaunchedProcess>> launch(const LaunchRequest& request) = 0;
+    /// What a run control before this one launched by that name and left, once: it is this one's then. Nothing: there
+    /// is none.
+    [[nodiscard]] virtual std::unique_ptr<LaunchedProcess> adopt(const LaunchRequest& /*request*/) { return nullptr; }
     /// From now on.
     [[nodiscard]] virtual std::unique_ptr<LogLines> log_of(const LaunchRequest& request);
     /// What is due; often, by the thread that launches.

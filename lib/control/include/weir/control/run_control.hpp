@@ -19,7 +19,6 @@
 #include "weir/catalogue/run_record.hpp"
 #include "weir/control/launcher.hpp"
 #include "weir/control/log_book.hpp"
-#include "weir/control/open_run.hpp"
 #include "weir/control/partition.hpp"
 #include "weir/control/run_limits.hpp"
 #include "weir/control/run_result.hpp"
@@ -58,6 +57,7 @@ struct RunControlOptions {
     std::uint32_t restarts_max = 5;  // of a station, in restarts_window
     std::chrono::milliseconds restarts_window{60'000};
     bool stop_when_finished = true;
+    bool begin_again = false;  // a run, with the same comment and parameters, behind one that lost supervisor or DFM
     IncompleteLimit incomplete_max{};                       // more incomplete events make a run a bad one
     std::chrono::milliseconds source_silent_after{10'000};  // a source that sends nothing for so long has an alarm
     MaskRule mask_after{};
@@ -67,12 +67,19 @@ struct RunControlOptions {
 
 using catalogue::RunChange;
 
-/// What was changed in a run so far.
+/// With what a run was begun, and what was changed in it so far.
 struct RunChanges {
     RunNumber run{};
     WallTime started{};
+    std::map<std::string, std::string> parameters{};  // with its comment
     std::vector<RunChange> list{};
     std::uint64_t left_out = 0;  // there were more than are kept
+};
+
+/// A run that a run control before this one did not end.
+struct RunLeft {
+    RunChanges changes{};                         // but for the number, as far as they are known
+    std::map<std::string, std::string> counts{};  // as they were noted last
 };
 
 /// What outlives run control: numbers, parameters and records of runs.
@@ -92,8 +99,7 @@ public:
     [[nodiscard]] virtual Result<> note(const RunChanges& changes) = 0;
     /// The run has ended, and is kept.
     virtual void over() = 0;
-    /// The run that a run control before this one did not end, as it was noted last.
-    [[nodiscard]] virtual Result<std::optional<OpenRun::Left>> left() = 0;
+    [[nodiscard]] virtual Result<std::optional<RunLeft>> left() = 0;
 };
 
 struct RunRequest {
@@ -133,6 +139,14 @@ struct PartitionView {
     std::vector<RunChange> changes{};                      // of the present run
     std::optional<RunResult> last{};                       // of the last run that ended
     std::uint32_t runs = 0;                                // that ended
+    std::uint32_t bad_runs = 0;                            // of those
+};
+
+/// What is cheap to ask for.
+struct PartitionGlance {
+    PartitionState state = PartitionState::down;
+    double seconds = 0;      // of the present run, or the last
+    std::uint32_t runs = 0;  // that ended
 };
 
 class RunControl {
@@ -149,6 +163,9 @@ public:
 
     // Requests: refused when they make no sense in the present state; else begun.
     [[nodiscard]] Result<> bring_up();
+    /// As bring_up(), with what a run control before this one left: its stations, as far as the launcher adopts them,
+    /// and its run, which goes on. Without any of its stations it is bring_up().
+    [[nodiscard]] Result<> take_over();
     [[nodiscard]] Result<RunNumber> start(const RunRequest& request);
     [[nodiscard]] Result<> pause();
     [[nodiscard]] Result<> resume();
@@ -169,6 +186,7 @@ public:
     void abandon(const std::string& reason);
 
     [[nodiscard]] PartitionView view() const;
+    [[nodiscard]] PartitionGlance glance() const;
 
 private:
     class State;

@@ -136,6 +136,10 @@ public:
     /// Events in the order sent that are not final, after which the sender has none; for sending them to
     /// another recorder with `sent_elsewhere`. Closes the sender.
     [[nodiscard]] std::vector<ReturnedEvent> withdraw();
+    /// Of a sender that is not connected, the last events as far as none of their bytes were sent and none of them was
+    /// sent by another way; in their order. Later events get their sequences: no call of send() may be going on. The
+    /// sender goes on with the others.
+    [[nodiscard]] std::vector<ReturnedEvent> withdraw_unsent();
 
     /// Sends BYE and ends the I/O thread; does not wait for answers: call flush() before. Every waiting
     /// send() ends. Events that are not final are released before it returns; to have them, call withdraw() instead.

@@ -45,7 +45,10 @@ const char* weir_reject_reason_name(uint32_t reason);
 
 /* Fill with zeros first: a zero means the default. Texts are copied. */
 typedef struct {
-    const char* host; /* "recorder:9000"; needed */
+    /* "recorder:9000"; needed. Several, "east:9000,west:9000", share the events; all record the same run. What a
+     * recorder that is away may have waits for it until it is back, or for give_up_after_ms; then another one gets it.
+     * Such a sender continues no session: incarnation 0. window_bytes is of all recorders together. */
+    const char* host;
     const char* name; /* of this sender; needed */
     uint32_t run;
     uint32_t format;      /* WEIR_FORMAT_...; 0: opaque */
@@ -53,7 +56,7 @@ typedef struct {
     uint32_t connection;
     uint32_t window_events;
     uint64_t window_bytes;
-    uint32_t give_up_after_ms;   /* without a connection; 0: never */
+    uint32_t give_up_after_ms;   /* without a connection (of several recorders also: to one of them); 0: never */
     const char* tls_certificate; /* PEM files for mutual TLS: all three, or none for plain TCP */
     const char* tls_key;
     const char* tls_ca;
@@ -96,6 +99,10 @@ int weir_sender_try_send_owned(weir_sender* sender, const weir_event* event, con
 int weir_sender_flush(weir_sender* sender, uint32_t timeout_ms);
 
 void weir_sender_get_stats(const weir_sender* sender, weir_sender_stats* stats);
+
+/* Events that were given to another recorder although the first, which is lost, may have recorded them: it was away for
+ * give_up_after_ms, or refused. 0 with one recorder. */
+uint64_t weir_sender_in_doubt(const weir_sender* sender);
 
 /* Why the last call of this thread on this sender failed; valid until its next call. Never NULL. */
 const char* weir_sender_error(const weir_sender* sender);
