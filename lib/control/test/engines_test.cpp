@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Engines with scripts in the place of ssh and of Slurm's commands: what is asked, when, and what is made of the
-// answers. The real ones run in test/hosts/engines_test.py.
+// answers. The real ones run in test/hosts/ssh_engine_test.py and slurm_engine_test.py.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 

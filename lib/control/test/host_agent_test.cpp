@@ -238,6 +238,16 @@ TEST_F(HostAgentTest, AnOlderRunControlIsRefusedByName) {
     EXPECT_EQ(order.error(), "superseded: fresh commands h1 now");
 }
 
+TEST_F(HostAgentTest, WhoComesAfterARunControlThatHasEndedDoesNotWait) {
+    start_agent();
+    const Commander first{5, "first", false}, second{6, "second", false};
+    EXPECT_TRUE(post("/poll", to_json(HostPoll{first, 1, 0, 0, {}, false})).good());
+    EXPECT_EQ(post("/poll", to_json(HostPoll{second, 1, 0, 0, {}, false})).status, 409U);
+    EXPECT_TRUE(post("/poll", to_json(HostPoll{first, 2, 0, 0, {}, true})).good());
+    EXPECT_TRUE(post("/poll", to_json(HostPoll{second, 1, 0, 0, {}, false})).good());
+    EXPECT_EQ(post("/poll", to_json(HostPoll{{7, "third", false}, 1, 0, 0, {}, false})).status, 409U) << "it speaks";
+}
+
 TEST_F(HostAgentTest, AnOrderThatAPollHasOvertakenStartsNothing) {
     start_agent();
     const Commander who{5, "one", false};

@@ -269,7 +269,7 @@ private:
             (who.epoch < commander_->epoch || (who.epoch == commander_->epoch && who.name != commander_->name)))
             return superseded();
         if (!commander_ || who.epoch > commander_->epoch) {
-            if (commander_ && !who.take_over && now - spoken_ < commander_gone_after)
+            if (commander_ && !who.take_over && !leaving_ && now - spoken_ < commander_gone_after)
                 return fmt::format("{} commands {}, and spoke {} ago; end it first, or take over with --take-over",
                                    commander_->name, options_.name,
                                    to_string(std::chrono::duration_cast<std::chrono::milliseconds>(now - spoken_)));
@@ -453,7 +453,7 @@ private:
     SteadyTime logs_read_{};
     SteadyTime spoken_;  // by it; at first: when this began
     bool orphaned_ = false;
-    bool leaving_ = false;  // run control has ended
+    bool leaving_ = false;  // it has ended
     std::atomic<bool> over_{false};
     std::uint64_t poll_number_ = 0;
     std::uint64_t polled_last_ = 0;  // the last generation that a poll spoke of, and
