@@ -334,7 +334,7 @@ void SenderGroup::judge(SteadyTime::duration passed, bool any_connected) {
         fail_with({Errc::io, 0,
                    fmt::format("no connection for {} s to any of {}: {}",
                                std::chrono::duration_cast<std::chrono::seconds>(alone_).count(), members_.size(),
-                               problem_of(members_.front()))});
+                               problem())});
 }
 
 void SenderGroup::fail_with(const Error& error) {
@@ -416,8 +416,13 @@ bool SenderGroup::others_get_them(const Peer& receiver) const {
            std::ranges::any_of(members_, [&](const Member& other) { return other.receiver.events != receiver.events; });
 }
 
-std::string SenderGroup::problem_of(const Member& member) {
-    return member.line ? member.line->sender->stats().last_problem : member.problem;
+/// Of one that has one.
+std::string SenderGroup::problem() const {
+    for (const auto& member : members_) {
+        auto problem = member.line ? member.line->sender->stats().last_problem : member.problem;
+        if (!problem.empty()) return problem;
+    }
+    return {};
 }
 
 /// Its events go to the others from now on. `had`: the rule by which they were given to it.

@@ -19,8 +19,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto look_interval = 10ms;
-constexpr auto backoff_last = 1s;  // a recorder that is back is soon found
+constexpr auto care_interval = 10ms;
+constexpr auto backoff_longest = 1s;  // a recorder that is back is soon found
 
 Result<> check(const SenderOptions& options, const std::vector<std::string>& hosts) {
     if (hosts.empty()) return fail(Errc::usage, "a sender needs a recorder (\"recorder:9000\")");
@@ -157,7 +157,7 @@ private:
         options.sender.join_run = false;
         options.sender.give_up_after = 0ms;
         options.sender.backoff_last =
-            std::clamp<std::chrono::milliseconds>(options_.backoff_last, options_.backoff_first, backoff_last);
+            std::clamp<std::chrono::milliseconds>(options_.backoff_last, options_.backoff_first, backoff_longest);
         options.sender.on_final = {};
         options.sender.on_refused = {};
         options.sender.on_state = {};
@@ -195,7 +195,7 @@ private:
             if (!opened) fail_with(std::move(opened.error()));
             inquiry_.reset();
         }
-        while (group_ && stoppable_sleep(look_interval, stop)) {
+        while (group_ && stoppable_sleep(care_interval, stop)) {
             group_->look_after(clock_.now());
             if (auto failure = group_->failure()) fail_with(std::move(*failure));
         }

@@ -156,7 +156,7 @@ private:
     void withdraw_unsent(Member& member);
     void report(const Peer& receiver, std::string what) const;
     [[nodiscard]] bool others_get_them(const Peer& receiver) const;
-    [[nodiscard]] static std::string problem_of(const Member& member);
+    [[nodiscard]] std::string problem() const;
     void reopen(Member& member, SteadyTime now);
     void lost(const Peer& receiver, const std::string& why, Choice had);
     void send_withdrawn();
