@@ -39,6 +39,7 @@ Result<> DeliveryOutput::set_peers(const std::vector<Peer>& peers, RunNumber run
         options.sender.tls = options_.tls;
         options.sender.backoff_last = std::chrono::milliseconds(500);
         options.window = options_.window;
+        options.hold_back_after = std::chrono::milliseconds(200);
         group_ = std::make_unique<delivery::SenderGroup>(
             std::move(options),
             [this](const std::shared_ptr<const void>& event, std::optional<wire::RejectReason> reason) {

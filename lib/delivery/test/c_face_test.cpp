@@ -62,17 +62,19 @@ TEST(CFace, SharesTheEventsOutToSeveralRecorders) {
     ASSERT_TRUE(eventually([&] { return one.stats().connections == 1 && two.stats().connections == 1; }));
     const char* const stream = "physics_Main";
     const std::string payload(5000, 'x');
-    for (std::uint64_t id = 1; id <= 300; ++id) {
-        const weir_event event{.global_id = id, .level1_id = 0, .lumi_block = 0, .streams = &stream, .stream_count = 1};
-        ASSERT_EQ(weir_sender_send(c.sender, &event, payload.data(), payload.size(), nullptr), WEIR_DELIVERY_OK);
-    }
+    std::uint64_t id = 0;
+    ASSERT_TRUE(eventually([&] {
+        const weir_event event{
+            .global_id = ++id, .level1_id = 0, .lumi_block = 0, .streams = &stream, .stream_count = 1};
+        EXPECT_EQ(weir_sender_send(c.sender, &event, payload.data(), payload.size(), nullptr), WEIR_DELIVERY_OK);
+        return one.sink.taken() > 0 && two.sink.taken() > 0;
+    }));
     EXPECT_EQ(weir_sender_flush(c.sender, 120'000), WEIR_DELIVERY_OK);
-    EXPECT_EQ(one.sink.taken() + two.sink.taken(), 300U);
-    EXPECT_GT(std::min(one.sink.taken(), two.sink.taken()), 0U);
+    EXPECT_EQ(one.sink.taken() + two.sink.taken(), id);
     weir_sender_stats stats{};
     weir_sender_get_stats(c.sender, &stats);
-    EXPECT_EQ(stats.accepted, 300U);
-    EXPECT_EQ(stats.acknowledged, 300U);
+    EXPECT_EQ(stats.accepted, id);
+    EXPECT_EQ(stats.acknowledged, id);
     EXPECT_EQ(stats.connected, 1);
     EXPECT_EQ(weir_sender_in_doubt(c.sender), 0U);
     std::array<char, 128> why{};

@@ -30,6 +30,11 @@ public:
         while (true) {
             const auto step = assembler_.feed(input_);
             if (step == wire::FrameAssembler::Step::message) return static_cast<MessageType>(assembler_.header().type);
+            if (step == wire::FrameAssembler::Step::payload) {
+                assembler_.skip();
+                return static_cast<MessageType>(assembler_.header().type);
+            }
+            if (step == wire::FrameAssembler::Step::payload_end) continue;
             const auto read = socket_.read(room_).value();
             if (read.state != Transfer::State::done) return std::nullopt;
             input_ = ConstData(room_).first(read.count);
@@ -158,6 +163,44 @@ TEST_F(SenderLinkTest, ShowsThatItIsThereAndLosesARecorderThatIsSilentForThreeIn
     EXPECT_EQ(link.step(time_, {}), time_ + 50ms);
     EXPECT_FALSE(buffer_.is_connected());
     EXPECT_TRUE(buffer_.stats().last_problem.contains("sent nothing for 3s")) << buffer_.stats().last_problem;
+}
+
+TEST_F(SenderLinkTest, BeginsNoMoreEventsWhileARecorderThatOwesAnswersIsSilentForLongerThanItWas) {
+    options_.hold_back_after = 200ms;
+    auto link = make(begin_listening());
+    auto peer = accept(link);
+    ASSERT_TRUE(receives(link, peer, MessageType::hello));
+    peer.send(wire::Welcome{.credit = 1 << 20, .event_size_max = 1 << 20, .run = RunNumber{7}});
+    ASSERT_TRUE(step_until(link, [&] { return buffer_.is_connected(); }));
+    time_ += 1min;  // nothing is due
+    const auto add = [&] {
+        const Piece piece{as_data("x"), nullptr};
+        bool wake = false;
+        ASSERT_TRUE(buffer_.add({}, std::span(&piece, 1), false, wake).has_value());
+    };
+    const auto is_sent = [&] { return receives(link, peer, MessageType::event); };
+    const auto is_held_back = [&](std::uint64_t sequence) {
+        link.step(time_, {});
+        return !buffer_.was_sent(Sequence{sequence}) && !peer.receive();
+    };
+    add();
+    ASSERT_TRUE(is_sent());
+    time_ += 200ms;
+    add();
+    ASSERT_TRUE(is_sent());
+    time_ += 1ms;
+    add();
+    EXPECT_TRUE(is_held_back(3));
+    peer.send(wire::Ack{.credit = 1 << 20, .cumulative = Sequence{1}});
+    ASSERT_TRUE(is_sent());
+    time_ += 4 * 201ms;  // so slow it was
+    add();
+    ASSERT_TRUE(is_sent());
+    time_ += 1ms;
+    add();
+    EXPECT_TRUE(is_held_back(5));
+    peer.send(wire::Ack{.credit = 1 << 20, .cumulative = Sequence{4}});
+    ASSERT_TRUE(is_sent());
 }
 
 TEST_F(SenderLinkTest, SaysByeAndWaitsForTheEndOfTheConnectionButNotForLong) {

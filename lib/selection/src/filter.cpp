@@ -120,6 +120,7 @@ public:
         out.sender.window = options_.recorder_window;
         out.sender.tls = options_.recorder_tls;
         out.move_after = options_.move_after;
+        out.hold_back_after = 200ms;
         output_ = std::make_unique<delivery::SenderGroup>(
             std::move(out),
             [this](const std::shared_ptr<const void>& sent, std::optional<wire::RejectReason> rejected) {

@@ -262,6 +262,11 @@ bool SendBuffer::reject(Sequence sequence, wire::RejectReason reason, std::vecto
     return true;
 }
 
+bool SendBuffer::answers_due() const {
+    const std::scoped_lock lock(mutex_);
+    return first_ < next_;
+}
+
 bool SendBuffer::was_sent(Sequence sequence) const {
     const std::scoped_lock lock(mutex_);
     return sequence <= highest_sent_ || sequence < first_ || replays_;

@@ -68,6 +68,8 @@ public:
     /// (When the session is replayed, an earlier process has sent it: it is answered again after it was sent again.)
     [[nodiscard]] bool acknowledge(wire::SequenceRange range, std::vector<Settled>& settled);
     [[nodiscard]] bool reject(Sequence sequence, wire::RejectReason reason, std::vector<Settled>& settled);
+    /// Something was begun on this connection and is not final.
+    [[nodiscard]] bool answers_due() const;
     /// It was sent completely, on any connection; with TLS: perhaps.
     [[nodiscard]] bool was_sent(Sequence sequence) const;
     /// It is held and not final.

@@ -111,6 +111,7 @@ Result<std::shared_ptr<SenderGroup::Line>> SenderGroup::open(const Peer& receive
     auto options = options_.sender;
     ++options_.sender.connection;  // a session of its own for the next
     options.host = receiver.events;
+    options.hold_back_after = hold_back_;
     // The line outlives its sender, whose thread is the only one that calls this.
     options.on_final = [this, line = line.get()](Sequence sequence, std::optional<wire::RejectReason> rejected) {
         if (const auto ended = line->events.answered(sequence, rejected)) end(*line, ended->event, rejected);
@@ -123,6 +124,7 @@ Result<> SenderGroup::set_receivers(Choice choice, std::vector<Peer> receivers) 
     const std::scoped_lock changing(changing_);
     if (closed_) return {};
     std::ranges::sort(receivers, {}, &Peer::name);
+    hold_back_ = choice == Choice::by_event && receivers.size() > 1 ? options_.hold_back_after : 0ms;
     std::vector<Member> now;
     for (auto& receiver : receivers) {
         const auto known = std::ranges::find(members_, receiver.name, [](const Member& m) { return m.receiver.name; });

@@ -135,6 +135,8 @@ void SenderLink::begin_session() {
     silent_beats_ = 0;
     begun_ = 0;
     first_written_ = 0;
+    heard_ = now_;
+    usual_silence_ = {};
     send_buffer_.rewind();
     wire::encode(wire::Hello{.session = session_,
                              .format = options_.format,

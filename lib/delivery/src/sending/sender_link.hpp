@@ -77,6 +77,8 @@ private:
     [[nodiscard]] Result<> message();
     [[nodiscard]] Result<> welcome();
     [[nodiscard]] Result<> bye();
+    [[nodiscard]] bool holds_back();
+    void heard();
     void gather(std::vector<iovec>& pieces) const;
     void written(std::size_t count);
     void report_settled();
@@ -112,7 +114,9 @@ private:
     std::chrono::milliseconds heartbeat_{0};
     bool sent_since_beat_ = false, received_since_beat_ = false;
     unsigned silent_beats_ = 0;
-    std::uint64_t credit_ = 0;  // bytes that may be begun on this connection, in all
+    SteadyTime heard_;                      // when something was received, or answers became due
+    SteadyTime::duration usual_silence_{};  // the longest of late while answers were due
+    std::uint64_t credit_ = 0;              // bytes that may be begun on this connection, in all
     std::uint64_t begun_ = 0;
     std::deque<Writing> writing_;  // the first may be partly written
     std::uint64_t first_written_ = 0;

@@ -26,7 +26,7 @@ Result<SenderLink::Pace> SenderLink::write_some() {
         if (welcomed_) {
             std::uint64_t in_flight = 0;
             for (const auto& item : writing_) in_flight += item.size;
-            while (in_flight < in_flight_bytes_max && writing_.size() < pieces_max / 2) {
+            while (in_flight < in_flight_bytes_max && writing_.size() < pieces_max / 2 && !holds_back()) {
                 auto* event = send_buffer_.next(credit_ - begun_);
                 if (event == nullptr) break;
                 if (socket_.secure()) send_buffer_.maybe_sent(*event);
@@ -52,6 +52,24 @@ Result<SenderLink::Pace> SenderLink::write_some() {
         written(result->count);
     }
     return Pace::full;  // the socket may take more: it is reported writable at once
+}
+
+/// A recorder that is gone without a word takes what is sent to it into the kernel's buffer, where it may have arrived
+/// or not.
+bool SenderLink::holds_back() {
+    if (options_.hold_back_after.count() == 0) return false;
+    if (!send_buffer_.answers_due()) {
+        heard_ = now_;
+        return false;
+    }
+    return now_ - heard_ > std::max<SteadyTime::duration>(options_.hold_back_after, 4 * usual_silence_);
+}
+
+void SenderLink::heard() {
+    received_since_beat_ = true;
+    if (options_.hold_back_after.count() == 0) return;
+    const auto silence = now_ - std::exchange(heard_, now_);
+    if (send_buffer_.answers_due()) usual_silence_ = std::max(silence, usual_silence_ - usual_silence_ / 64);
 }
 
 void SenderLink::gather(std::vector<iovec>& pieces) const {
@@ -88,7 +106,7 @@ Result<> SenderLink::read_some() {
     if (read->state == transport::Transfer::State::would_block) return {};
     if (read->state == transport::Transfer::State::closed)
         return fail(Errc::io, fmt::format("{} closed the connection", to_string(host_)));
-    received_since_beat_ = true;
+    heard();
     ConstData input = std::span(staging_).first(read->count);
     while (true) {
         switch (assembler_.feed(input)) {

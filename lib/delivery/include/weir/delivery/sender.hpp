@@ -68,6 +68,9 @@ struct SenderOptions {
     std::chrono::milliseconds backoff_last{5'000};
     std::chrono::milliseconds connect_timeout{5'000};
     std::chrono::milliseconds give_up_after{0};  // without a connection; 0: never
+    // While answers are due and nothing was received for so long, and four times as long as the longest silence of
+    // late, no further event is begun: what was not begun can still go elsewhere (withdraw_unsent()). 0: never.
+    std::chrono::milliseconds hold_back_after{0};
     transport::SocketOptions socket{};
     transport::TlsFiles tls{};  // when named: TLS, to a recorder whose certificate is of that authority and for `host`;
                                 // with `unit`, to one that is a part of our own system, wherever it is

@@ -56,6 +56,7 @@ struct SenderGroupOptions {
     // sent. (Where the load decides they get what comes from the first moment on.)
     std::chrono::milliseconds pass_over_after{3'000};
     std::chrono::milliseconds move_after{60'000};  // the same, and it is lost: also what it may have; 0: never
+    std::chrono::milliseconds hold_back_after{0};  // as of SenderOptions, where the event decides between several
     std::optional<std::chrono::milliseconds> reopen_after{
         1000};  // a sender that failed for good; nothing: the group fails
     // Nothing: a group whose senders are opened again never fails. Else it fails when every receiver refuses its
@@ -167,6 +168,7 @@ private:
 
     mutable std::mutex changing_;       // one change of members at a time; taken before mutex_. Of the next two too
     std::vector<Withdrawn> withdrawn_;  // in the window still
+    std::chrono::milliseconds hold_back_{0};  // of senders that are opened
     std::optional<SteadyTime> looked_at_;
     SteadyTime::duration alone_{};  // without any connection
 
