@@ -116,6 +116,11 @@ class BroughtMachines(Machines):
     def until_up(self, *names):
         wait_until(lambda: all(self.host_states().get(name) == "up" for name in names), f"{names} are up; {self.errors()}", poll=0.05)
 
+    def until_another_agent(self, name, than):
+        """One with another pid, which run control hears."""
+        wait_until(lambda: (pids := self.agents_of(name)) and than not in pids, f"another agent on {name}; {self.errors()}", poll=0.05)
+        self.until_up(name)
+
     def words(self, name):
         """The command lines of weir on a machine, by pid as the test sees it."""
         found = {}

@@ -72,6 +72,8 @@ int run_host(HostOptions& options) {
     std::error_code failed;
     options.certificates =
         options.certificates.empty() ? options.certificates : std::filesystem::absolute(options.certificates, failed);
+    if (!options.token_file.empty() && options.token_file != "-")
+        options.token_file = std::filesystem::absolute(options.token_file, failed);
     auto tls = options.certificates.empty() ? options.tls : host_files(options.certificates);
     for (auto* file : {&tls.certificate, &tls.key, &tls.authority})
         if (!file->empty()) *file = std::filesystem::absolute(*file, failed);

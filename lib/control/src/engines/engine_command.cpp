@@ -16,11 +16,15 @@
 #include <utility>
 
 #include "weir/base/report.hpp"
+#include "weir/base/stoppable_sleep.hpp"
 
 namespace weir::control {
 namespace {
 
+using namespace std::chrono_literals;
+
 constexpr std::size_t output_max = 16U << 10;
+constexpr int kill_looks = 50;  // each 10 ms
 
 struct Pipe {
     Descriptor read, write;
@@ -54,6 +58,7 @@ std::vector<char*> narrow_environment() {
     std::vector<char*> narrow;
     for (char** variable = environ; *variable != nullptr; ++variable) {
         const std::string_view text(*variable);
+        if (text.starts_with("SLURM_JWT=")) continue;  // its owner's key
         if (std::ranges::any_of(kept, [&](std::string_view begin) { return text.starts_with(begin); }))
             narrow.push_back(*variable);
     }
@@ -156,8 +161,10 @@ EngineCommand::~EngineCommand() { kill(); }
 void EngineCommand::kill() noexcept {
     if (pid_ < 0) return;
     ::kill(-pid_, SIGKILL);
+    // One that a disk holds does not end even now: it is left behind, as run control must not wait for it.
     int status = 0;
-    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) continue;
+    for (int i = 0; i < kill_looks && ::waitpid(pid_, &status, WNOHANG) == 0; ++i)
+        static_cast<void>(stoppable_sleep(10ms, {}));
     pid_ = -1;
 }
 

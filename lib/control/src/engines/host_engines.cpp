@@ -73,7 +73,10 @@ HostEngines::~HostEngines() = default;
 void HostEngines::step(const std::vector<HostView>& hosts) {
     const auto now = clock_.now();
     auto attempts = std::ranges::count_if(machines_, [](const auto& machine) { return machine && machine->trying; });
-    for (std::size_t i = 0; i < std::min(hosts.size(), machines_.size()); ++i) {
+    const auto count = std::min(hosts.size(), machines_.size());
+    const auto first = first_++;  // another one each time: those behind many that are away have their turn
+    for (std::size_t k = 0; k < count; ++k) {
+        const auto i = (first + k) % count;
         auto* machine = machines_[i].get();
         if (machine == nullptr) continue;
         if (machine->trying) {

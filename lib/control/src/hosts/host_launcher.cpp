@@ -287,6 +287,7 @@ public:
         goodbyes_ = told.size();
         for (const auto i : told) {
             ++hosts_[i].poll;
+            hosts_[i].ends = hosts_[i].answers = false;
             auto last = poll_of(hosts_[i]);
             last.last = true;
             calls_.post(hosts_[i].entry.address, "/poll", to_json(last), options_.end_deadline,
@@ -296,11 +297,12 @@ public:
                             const std::scoped_lock locked(core->mutex_);
                             core->hosts_[i].ends = answer && answer->good();
                             core->hosts_[i].answers = answer.has_value();
+                            if (answer && answer->status == 409) core->hosts_[i].superseded = true;
                             --core->goodbyes_;
                             core->changed_.notify_all();
                         });
         }
-        changed_.wait_for(lock, options_.end_deadline, [this] { return goodbyes_ == 0; });
+        changed_.wait_for(lock, options_.end_deadline + 500ms, [this] { return goodbyes_ == 0; });
     }
 
     [[nodiscard]] std::shared_ptr<RunBooks> books_of(const std::string& recorder, const std::string& directory,
@@ -652,7 +654,8 @@ HostLauncher::~HostLauncher() {
     auto* engines = core_->engines();
     if (engines != nullptr) engines->settle();
     core_->end();
-    if (engines != nullptr) engines->end(core_->view());
+    // Machines that do not answer may obey that one too, in jobs that it counts on.
+    if (engines != nullptr && !core_->superseded()) engines->end(core_->view());
 }
 
 Result<std::unique_ptr<LaunchedProcess>> HostLauncher::launch(const LaunchRequest& request) {

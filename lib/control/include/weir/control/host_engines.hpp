@@ -47,6 +47,7 @@ private:
     const Reporter report_;
     const Clock& clock_;
     std::vector<std::unique_ptr<Machine>> machines_;  // nullptr: it has no engine
+    std::size_t first_ = 0;
 };
 
 }  // namespace weir::control
