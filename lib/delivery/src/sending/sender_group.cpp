@@ -259,7 +259,8 @@ const SenderGroup::Member* SenderGroup::least_loaded(std::uint64_t size, const L
     const auto connected = [](const Member& member) { return member.line && member.line->sender->connected(); };
     const auto count = members_.size();
     const auto has_room = [&](const Member& member) { return std::ranges::find(full, member.line) == full.end(); };
-    if (size <= batch_left_ && latest_ < count && connected(members_[latest_]) && has_room(members_[latest_])) {
+    if (size <= batch_left_ && latest_ < count && connected(members_[latest_]) && !members_[latest_].withdrawing &&
+        has_room(members_[latest_])) {
         batch_left_ -= size;
         return &members_[latest_];
     }
@@ -301,7 +302,7 @@ void SenderGroup::look_after(Member& member, SteadyTime now, SteadyTime::duratio
     if (connected) member.away = {};
     else if (any_connected) member.away += passed;
     if (failure) member.refusal = failure;
-    else if (connected) member.refusal.reset();
+    else if (connected) member.refusal.reset(), member.refusal_told.clear();
     const bool away = !connected && any_connected;
     const bool is_passed_over = away && !member.passed_over && member.away >= options_.pass_over_after;
     const bool is_lost = away && !member.lost && options_.move_after > 0ms && member.away >= options_.move_after;
@@ -314,6 +315,8 @@ void SenderGroup::look_after(Member& member, SteadyTime now, SteadyTime::duratio
         member.problem = member.line->sender->stats().last_problem;
         const auto events = withdraw(member);
         member.open_at = now + options_.reopen_after.value_or(0ms);
+        const bool told = std::exchange(member.refusal_told, member.problem) == member.problem && events == 0;
+        if (told && !is_lost) return;  // it is asked again and again
         if (!is_lost && others_get_them(member.receiver))
             lost(member.receiver, fmt::format("refuses: {}", member.problem), choice_);
         else if (!is_lost)
@@ -431,8 +434,8 @@ std::string SenderGroup::problem() const {
 void SenderGroup::lost(const Peer& receiver, const std::string& why, Choice had) {
     std::vector<std::uint64_t> in_doubt;
     std::size_t events = 0;
-    for (const auto& taken : withdrawn_) {
-        if (taken.receiver.name != receiver.name) continue;
+    for (auto& taken : withdrawn_) {
+        if (taken.receiver.name != receiver.name || std::exchange(taken.told, true)) continue;
         ++events;
         // Of what filters get from several builders, the recorder behind them finds the duplicate.
         if ((had == Choice::by_event || receiver.kind == StationKind::record) && taken.event.description.sent_elsewhere)
@@ -458,7 +461,11 @@ void SenderGroup::send_withdrawn() {
             const std::scoped_lock lock(mutex_);
             // Another connection to the same recorder is another session, in which it does not recognise what it has.
             const auto excluded = full.size();
-            if (choice_ == Choice::least_loaded && event.description.sent_elsewhere) {
+            const bool another = std::ranges::any_of(members_, [&](const Member& member) {
+                return member.line && !member.lost && !member.refusal &&
+                       member.receiver.events != taken.receiver.events;
+            });
+            if (choice_ == Choice::least_loaded && event.description.sent_elsewhere && another) {
                 for (const auto& member : members_)
                     if (member.line && member.receiver.events == taken.receiver.events) full.push_back(member.line);
             }

@@ -73,6 +73,7 @@ public:
         pieces.front().owner = std::make_shared<const Numbered>(sequence, std::move(pieces.front().owner));
         if (wait ? group->send(event, pieces, stop_.get_token()) : group->try_send(event, pieces)) return sequence;
         ended(1);
+        if (auto failed = group->failure()) return std::unexpected(std::move(*failed));
         if (auto failed = failure()) return std::unexpected(std::move(*failed));
         return std::nullopt;
     }
@@ -165,7 +166,10 @@ private:
             std::move(options),
             [this](const std::shared_ptr<const void>& owner, std::optional<wire::RejectReason> rejected) {
                 const auto sequence = static_cast<const Numbered*>(owner.get())->sequence;
-                if (options_.on_final) options_.on_final(sequence, rejected);
+                if (options_.on_final) {
+                    const std::scoped_lock one_at_a_time(finals_);
+                    options_.on_final(sequence, rejected);
+                }
                 ended(1);
             },
             report_);
@@ -225,7 +229,7 @@ private:
     std::uint64_t accepted_ = 0, unreported_ = 0;
     bool released_ = false;
 
-    std::mutex closing_;
+    std::mutex finals_, closing_;
     std::stop_source stop_;              // of waiting calls
     std::optional<RunInquiry> inquiry_;  // begin(), then the thread
     std::optional<SenderGroup> group_;   // the same, until run_ is set

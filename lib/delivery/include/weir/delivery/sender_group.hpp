@@ -128,11 +128,13 @@ private:
         bool passed_over = false;        // away for `pass_over_after`; until it is connected again
         bool lost = false;               // away for `move_after`, the same
         bool withdrawing = false;        // nothing is given to it
+        std::string refusal_told{};      // that was reported
         std::optional<Error> refusal{};  // why its sender failed for good; until it is connected again
     };
     struct Withdrawn {
         ReturnedEvent event{};
-        Peer receiver{};  // that had it
+        Peer receiver{};    // that had it
+        bool told = false;  // it was counted and reported
     };
     enum class Tried { sent, refused, full };
 

@@ -61,8 +61,10 @@ typedef struct {
     const char* tls_key;
     const char* tls_ca;
     /* How an event ended: WEIR_ACKNOWLEDGED or WEIR_REJECT_.... Once for each event that was taken and is not released
-     * by destroy; all calls are done when flush returns WEIR_DELIVERY_OK. In a thread of the sender, which it must not
-     * hold up, and in which it must not call the sender. NULL: not called. */
+     * by destroy; all calls are done when flush returns WEIR_DELIVERY_OK. In a thread of the sender, with
+     * several recorders in that of each, one call at a time; which it must not hold up, and in which it must not call
+     * the sender. With several recorders an event that none of them can take (too large) ends so, in the call that
+     * sends it: hold no lock there that on_final takes. NULL: not called. */
     void (*on_final)(void* context, uint64_t sequence, uint32_t reason);
     void* on_final_context;
     int join_run; /* not 0: the run that is being recorded, whichever it is; `run` is not looked at */
