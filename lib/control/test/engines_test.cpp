@@ -212,9 +212,25 @@ TEST_F(EnginesTest, SlurmGetsOneJobAndAFreshOneWhenThatHasEnded) {
     EXPECT_THAT(text_of_file("calls"), testing::EndsWith("scancel 19\n"));
 }
 
+TEST_F(EnginesTest, AJobThatARunControlBeforeAskedForIsFoundByItsName) {
+    script("sbatch", "echo 99");
+    script("squeue", "printf '15 other RUNNING (None)\\n16 node1 PENDING (Resources)\\n'");
+    script("scancel", "");
+    const auto partition = partition_with(one_slurm);
+    const auto engine = make_slurm_engine(partition.hosts.front(), system_clock());
+    engine->bring({});
+    EXPECT_EQ(*outcome(*engine), "its job 16 is PENDING (Resources)");
+    EXPECT_THAT(text_of_file("calls"), HasSubstr("--me --name=weir-h1 "));
+    EXPECT_EQ(calls_of("sbatch"), 0U);
+    script("squeue", "");
+    engine->bring({});
+    EXPECT_EQ(*outcome(*engine), "job 99 of Slurm shall start its agent");
+}
+
 TEST_F(EnginesTest, AJoinTokenGoesByStdinAlone) {
     script("ssh", "cat >" + (folder / "input").native() + "; env >>" + (folder / "calls").native());
     script("sbatch", "cat >" + (folder / "script").native() + "; env >>" + (folder / "calls").native() + "; echo 17");
+    script("squeue", "");
     const std::string joins = "join = \"10.77.0.10:7300\"\ncertificates = \"/data/weir/c\"\n";
     for (auto make : {make_ssh_engine, make_slurm_engine}) {
         const auto partition = partition_with((make == make_ssh_engine ? one_ssh : one_slurm_bare) + joins);
@@ -231,12 +247,13 @@ TEST_F(EnginesTest, AJoinTokenGoesByStdinAlone) {
 
 TEST_F(EnginesTest, AControllerThatIsNotThereCostsNoJob) {
     script("sbatch", "echo 17");
-    script("squeue", "echo 'Unable to contact slurm controller (connect failure)' >&2; exit 1");
+    script("squeue", "");
     script("scancel", "echo 'Unable to contact slurm controller' >&2; exit 1");
     const auto partition = partition_with(one_slurm);
     const auto engine = make_slurm_engine(partition.hosts.front(), system_clock());
     engine->bring({});
     EXPECT_TRUE(outcome(*engine).has_value());
+    script("squeue", "echo 'Unable to contact slurm controller (connect failure)' >&2; exit 1");
     engine->bring({});
     EXPECT_EQ(outcome(*engine).error().message(), "squeue: Unable to contact slurm controller (connect failure)");
     EXPECT_EQ(calls_of("sbatch"), 1U);
@@ -345,6 +362,7 @@ TEST_F(EnginesOfAPartition, AreNotAskedForAMachineThatAnswersOrWasNotAskedItself
 
 TEST_F(EnginesOfAPartition, TakeBackOnlyWhatDoesNotAnswer) {
     script("sbatch", "echo 17");
+    script("squeue", "");
     script("scancel", "");
     const auto partition = partition_with(one_slurm);
     const ManualClock clock;

@@ -31,7 +31,7 @@ public:
 
     void bring(const std::string& token) override {
         token_ = token;
-        if (job_.empty()) return submit();
+        if (job_.empty()) return looked_ ? submit() : look();
         doing_ = Doing::ask;
         start({"squeue", "--noheader", "--jobs=" + job_, "--format=%T (%r)"}, {});
     }
@@ -51,6 +51,7 @@ public:
         if (!end) return std::nullopt;
         command_.reset();
         switch (doing_) {
+            case Doing::look: return seen(*end);
             case Doing::ask: return asked(*end);
             case Doing::submit: return submitted(*end);
             case Doing::cancel: return cancelled(*end);
@@ -59,7 +60,7 @@ public:
     }
 
 private:
-    enum class Doing { ask, submit, cancel };
+    enum class Doing { look, ask, submit, cancel };
 
     void start(const std::vector<std::string>& words, const std::string& input) {
         auto started = EngineCommand::start(words, input, EngineCommand::Environment::narrow, slurm_deadline, clock_);
@@ -67,8 +68,17 @@ private:
         else failed_ = std::move(started.error());
     }
 
+    [[nodiscard]] std::string job_name() const { return "weir-" + host_.name; }
+
+    /// For a job of a run control before this one, or of a sbatch whose answer was lost.
+    void look() {
+        doing_ = Doing::look;
+        start({"squeue", "--noheader", "--me", "--name=" + job_name(), "--format=%i %n %T (%r)"}, {});
+    }
+
     void submit() {
         doing_ = Doing::submit;
+        looked_ = false;  // it may be taken, and not be known
         std::vector<std::string> words{"sbatch",
                                        "--parsable",
                                        "--nodes=1",
@@ -76,7 +86,7 @@ private:
                                        "--no-requeue",
                                        "--chdir=/",
                                        "--output=/dev/null",
-                                       "--job-name=weir-" + host_.name,
+                                       "--job-name=" + job_name(),
                                        "--nodelist=" + host_.start.machine};
         words.insert(words.end(), host_.start.options.begin(), host_.start.options.end());
         const auto directory = shell_word(host_.start.directory);
@@ -85,6 +95,27 @@ private:
         // Scripts of jobs are for their owner and administrators to read.
         if (!token_.empty()) script += fmt::format(" <<'TOKEN'\n{}\nTOKEN", token_);
         start(words, script + "\n");
+    }
+
+    static bool is_number(std::string_view text) {
+        return !text.empty() && std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
+    }
+
+    std::optional<Result<std::string>> seen(const Result<std::string>& end) {
+        if (!end) return std::unexpected(end.error());
+        for (std::string_view rest = *end; !rest.empty();) {
+            auto line = rest.substr(0, rest.find('\n'));
+            rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+            const auto job = line.substr(0, line.find(' '));
+            line.remove_prefix(std::min(job.size() + 1, line.size()));
+            const auto machine = line.substr(0, line.find(' '));
+            if (!is_number(job) || machine != host_.start.machine) continue;
+            line.remove_prefix(std::min(machine.size() + 1, line.size()));
+            job_ = job;
+            return asked(std::string(line));
+        }
+        submit();
+        return std::nullopt;
     }
 
     std::optional<Result<std::string>> asked(const Result<std::string>& end) {
@@ -106,9 +137,10 @@ private:
         if (!end) return std::unexpected(end.error());
         auto job = without_line_end(*end);
         job.erase(std::min(job.find(';'), job.size()));  // the cluster
-        if (job.empty() || !std::ranges::all_of(job, [](unsigned char c) { return std::isdigit(c) != 0; }))
+        if (!is_number(job))
             return fail(Errc::corrupt, fmt::format("sbatch printed \"{}\", which is no job", on_one_line(*end, 100)));
         job_ = std::move(job);
+        looked_ = true;
         return fmt::format("job {} of Slurm shall start its agent", job_);
     }
 
@@ -120,7 +152,8 @@ private:
     const HostEntry& host_;
     const Clock& clock_;
     std::string token_{};
-    std::string job_{};  // the last that was asked for
+    std::string job_{};    // the last that was asked for
+    bool looked_ = false;  // there is none that is not known
     Doing doing_ = Doing::ask;
     std::optional<EngineCommand> command_;
     std::optional<Error> failed_;
