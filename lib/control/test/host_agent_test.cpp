@@ -370,6 +370,9 @@ TEST_F(HostAgentTest, OneThatAnEngineHasStartedIsOverWithItsRunControlOrWithoutO
     launcher.reset();
     EXPECT_TRUE(eventually([&] { return agent->over(); }));
     EXPECT_FALSE(alive(pid));
+    const auto refused = post("/poll", to_json(HostPoll{{9, "next", false}, 1, 0, 0, {}}));
+    EXPECT_EQ(refused.status, 503U) << "the next run control gets another agent";
+    EXPECT_EQ(refused.error(), "the agent of h1 ends with its run control");
 
     server.reset();
     start_agent(10ms, "127.0.0.1:0", true);

@@ -144,6 +144,7 @@ public:
     void host(const HttpAnswer& answer) { answer(json_answer(to_json(report_now(std::nullopt)))); }
 
     void poll(const std::string& body, const HttpAnswer& answer) {
+        if (over()) return answer(ends());
         auto order = parse_host_poll(body);
         if (!order) return answer(http_error(400, order.error().message()));
         if (const auto refused = obey(order->commander)) return answer(http_error(409, *refused));
@@ -168,6 +169,7 @@ public:
     }
 
     void launch(const std::string& body, const HttpAnswer& answer) {
+        if (over()) return answer(ends());
         auto order = parse_process_order(body);
         if (!order) return answer(http_error(400, order.error().message()));
         if (const auto refused = obey(order->commander)) return answer(http_error(409, *refused));
@@ -260,6 +262,11 @@ private:
     void read_one(const std::string& name, std::uint64_t generation) {
         const auto found = processes_.find(name);
         if (found != processes_.end() && found->second.status.generation == generation) --found->second.reading;
+    }
+
+    /// To a run control that begins: an engine will start another agent for it.
+    [[nodiscard]] HttpResponse ends() const {
+        return http_error(503, fmt::format("the agent of {} ends with its run control", options_.name));
     }
 
     /// Nothing: it commands here. Else why not.
