@@ -18,10 +18,13 @@ class OfSsh(Brought, ProgramTest):
             key = machines.ssh.key
             key.rename(key.with_name("away"))
             machines.start_run()
-            wait_until(lambda: "Permission denied (publickey)" in machines.errors(), f"it is said; {machines.errors()}", poll=0.05)
+            said = lambda name: [line for line in machines.errors().splitlines() if f"ssh did not bring {name}" in line]
+            wait_until(lambda: all(said(name) for name in machines.names), f"it is said of each; {machines.errors()}", poll=0.05)
+            self.assertIn("Permission denied (publickey)", machines.errors())
             key.with_name("away").rename(key)
             machines.until_built(200)
-            self.assertEqual(machines.errors().count("ssh did not bring h1"), 1)
+            for name in machines.names:
+                self.assertEqual(len(said(name)), len(set(said(name))), f"once, and not with each attempt: {said(name)}")
             self.ends_well(machines)
 
 
