@@ -59,7 +59,7 @@ class Partition:
         log = self.directory / "log" / "run.log"
         until(lambda: log.exists() and "is ready" in log.read_text(), "the partition is ready")
         ready = time.monotonic() - self.begin
-        until(lambda: " runs" in log.read_text(), "the run runs")
+        until(lambda: "run 1 runs" in log.read_text(), "the run runs")
         return ready, time.monotonic() - self.begin
 
     def simulated(self):
@@ -84,17 +84,23 @@ class Partition:
         until(lambda: next(s for s in self.get()["stations"] if s["name"] == name)["state"] == "running", f"{name} is back")
         return seconds
 
-    def end(self):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        """Also when a wait was in vain: nothing of it is left behind."""
         self.run.send_signal(signal.SIGINT)
-        self.run.wait(120)
+        try:
+            self.run.wait(120)
+        except subprocess.TimeoutExpired:
+            self.run.kill()
         self.simulator.stdin.close()
         self.simulator.wait(120)
 
 
 def main():
     hosts, stations, seconds = (int(word) for word in (sys.argv[1:4] + ["50", "1000", "20"][len(sys.argv) - 1:]))
-    with tempfile.TemporaryDirectory(prefix="weir-stations-") as folder:
-        partition = Partition(pathlib.Path(folder), hosts, stations)
+    with tempfile.TemporaryDirectory(prefix="weir-stations-") as folder, Partition(pathlib.Path(folder), hosts, stations) as partition:
         ready, runs = partition.until_runs()
         time.sleep(3)
         before, begin = cpu_seconds(partition.run.pid), time.monotonic()
@@ -110,7 +116,6 @@ def main():
                           "run_control_cores": round(cores, 3), "run_control_threads": threads(partition.run.pid),
                           "simulator_cores": round(simulated, 3), "death_seen_s": {"median": round(statistics.median(deaths), 3),
                                                                                   "max": round(max(deaths), 3)}}))
-        partition.end()
 
 
 if __name__ == "__main__":

@@ -365,12 +365,14 @@ Reached stations_on_hosts(const control::Partition& partition, const RunOptions&
                           const std::optional<OwnAuthority>& own, service::ControlCalls& calls,
                           service::ControlCalls& events, const Reporter& report, const Clock& clock) {
     auto engines = std::make_unique<control::HostEngines>(partition, tokens_of(own, clock), report, clock);
+    const bool has_engine = std::ranges::any_of(
+        partition.hosts, [](const control::HostEntry& host) { return host.start.engine != control::EngineKind::none; });
     const control::HostLauncherOptions of_hosts{
         .name = fmt::format("{} ({}, pid {})", partition.name, system_name(), ::getpid()),
         .epoch = next_epoch(partition, directory, calls, clock),
         .partition_file = directory.partition_file(),
         .take_over = options.take_over,
-        .engines = engines.get(),
+        .engines = has_engine ? engines.get() : nullptr,  // who has none is not asked for each step
     };
     auto launcher = std::make_unique<control::HostLauncher>(partition, of_hosts, calls, events, report, clock);
     auto* all = launcher.get();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "engines/host_engine.hpp"
 #include "weir/base/stoppable_sleep.hpp"
@@ -18,7 +19,8 @@ constexpr std::chrono::milliseconds pause_first = 1s;
 constexpr std::chrono::milliseconds pause_max = 15s;
 constexpr std::ptrdiff_t attempts_max = 16;  // at once: each is a process
 constexpr auto end_deadline = 5s;
-constexpr auto token_kept = 9min;  // it is good for ten
+constexpr std::size_t reported_max = 100;  // texts of one machine
+constexpr auto token_kept = 9min;          // it is good for ten
 
 std::unique_ptr<HostEngine> engine_of(const HostEntry& host, const Clock& clock) {
     switch (host.start.engine) {
@@ -37,8 +39,8 @@ struct HostEngines::Machine {
     bool trying = false, begun = false;
     SteadyTime next{};
     std::chrono::milliseconds pause = pause_first;
-    std::string reported{};  // the last of it, since an agent answered
-    std::string token{};     // that was made for it, and may not be used yet
+    std::set<std::string> reported{};  // since an agent answered
+    std::string token{};               // that was made for it, and may not be used yet
     SteadyTime token_made{};
 
     /// What came of what is under way.
@@ -50,8 +52,8 @@ struct HostEngines::Machine {
         next = now + pause;
         pause = std::min(pause * 2, pause_max);
         auto text = outcome ? *outcome : outcome.error().message();
-        if (text == reported) return;  // once, and not with each attempt
-        reported = text;
+        if (reported.size() >= reported_max) reported.clear();
+        if (!reported.insert(text).second) return;  // once, and not with each attempt
         report({.severity = outcome ? Severity::information : Severity::warning,
                 .what = outcome ? fmt::format("{}: {}", entry.name, text)
                                 : fmt::format("{} did not bring {}", name(entry.start.engine), entry.name),
