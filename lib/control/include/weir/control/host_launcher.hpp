@@ -24,6 +24,7 @@
 namespace weir::control {
 
 class HostEngines;
+class HostTable;
 
 struct HostLauncherOptions {
     std::string name;         // of this run control, for who reads that it commands: "ctl:/data/run7 (pid 4711)"
@@ -88,11 +89,7 @@ public:
     [[nodiscard]] std::optional<std::string> superseded() const;
 
 private:
-    class Core;
-    class Process;
-    class Link;
-    class Lines;
-    const std::shared_ptr<Core> core_;  // answers that are under way may be the last who know it
+    const std::shared_ptr<HostTable> table_;  // answers that are under way may be the last who know it
 };
 
 }  // namespace weir::control
