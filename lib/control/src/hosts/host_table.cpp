@@ -16,6 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr std::chrono::milliseconds hosted_report_deadline{2'000};
 constexpr auto order_deadline = 5s;
 constexpr Bytes partition_file_max = 1_MiB;
 constexpr std::uint64_t generations_of_an_epoch = 1'000'000;
@@ -37,10 +38,10 @@ HostTable::HostTable(const Partition& partition, HostLauncherOptions options, se
     : partition_(partition),
       options_(std::move(options)),
       calls_(calls),
-      events_(events),
       report_(std::move(report)),
       clock_(clock),
       commander_{options_.epoch, options_.name, options_.take_over},
+      links_(calls, events, hosted_report_deadline, fmt::format("?epoch={}", commander_.epoch)),
       generation_(commander_.epoch * generations_of_an_epoch),
       seen_(clock.now()),
       begun_(seen_),
@@ -189,8 +190,6 @@ bool HostTable::is_there(std::size_t which) const {
     const std::scoped_lock lock(mutex_);
     return hosts_[which].state != Host::State::lost && !hosts_[which].superseded;
 }
-
-std::string HostTable::transition_query() const { return fmt::format("?epoch={}", commander_.epoch); }
 
 HostTable::SlotPointer HostTable::slot_of(const std::string& name) const {
     const auto found = latest_.find(name);

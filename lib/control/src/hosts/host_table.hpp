@@ -21,6 +21,7 @@
 #include "weir/base/clock.hpp"
 #include "weir/base/report.hpp"
 #include "weir/control/host_launcher.hpp"
+#include "weir/control/http_links.hpp"
 #include "weir/control/launcher.hpp"
 #include "weir/control/partition.hpp"
 #include "weir/control/run_books.hpp"
@@ -66,8 +67,6 @@ public:
     HostTable(const Partition& partition, HostLauncherOptions options, service::ControlCalls& calls,
               service::ControlCalls& events, Reporter report, const Clock& clock);
 
-    [[nodiscard]] std::string transition_query() const;  // goes with each call to a station: "?epoch=7"
-
     Result<SlotPointer> launch(const LaunchRequest& request);
     /// As of HostLauncher.
     void look_for_left(std::chrono::milliseconds at_most, const std::function<bool()>& wait);
@@ -100,9 +99,8 @@ public:
     [[nodiscard]] std::vector<HostView> view() const;
     [[nodiscard]] std::shared_ptr<RunBooks> books_of(const std::string& recorder, const std::string& directory,
                                                      const std::string& catalogue) const;
-    [[nodiscard]] service::ControlCalls& calls() const noexcept { return calls_; }
+    [[nodiscard]] HttpLinks& links() noexcept { return links_; }  // through the agents; of the one thread
     [[nodiscard]] HostEngines* engines() const noexcept { return options_.engines; }
-    [[nodiscard]] service::ControlCalls& events() const noexcept { return events_; }
 
 private:
     // Launches, in host_table.cpp. Under the lock, but for is_there(), which takes it.
@@ -130,10 +128,10 @@ private:
     const Partition& partition_;
     const HostLauncherOptions options_;
     service::ControlCalls& calls_;
-    service::ControlCalls& events_;
     const Reporter report_;
     const Clock& clock_;
     const Commander commander_;
+    HttpLinks links_;
     std::uint64_t generation_;  // the last that was given
     SteadyTime seen_;           // of the clock, at the last step
     const SteadyTime begun_;

@@ -5,13 +5,10 @@
 
 #include <boost/json/serialize.hpp>
 
-#include "weir/control/http_links.hpp"
 #include "weir/json/parse.hpp"
 
 namespace weir::control {
 namespace {
-
-constexpr std::chrono::milliseconds hosted_report_deadline{2'000};
 
 /// Where the station is reached through the agent, in place of an address that only its own machine can use.
 std::string through_agent(const std::string& announcement, const HostEntry& host, const std::string& name) {
@@ -48,10 +45,7 @@ std::string HostedProcess::host() const {
 }
 
 HostedLink::HostedLink(std::shared_ptr<HostTable> table, const std::string& address)
-    : table_(std::move(table)),
-      name_(address.substr(address.rfind('/') + 1)),
-      direct_(HttpLinks(table_->calls(), table_->events(), hosted_report_deadline, table_->transition_query())
-                  .open(address)) {}
+    : table_(std::move(table)), name_(address.substr(address.rfind('/') + 1)), direct_(table_->links().open(address)) {}
 
 void HostedLink::ask(bool with_events) {
     direct_asked_ = with_events;

@@ -52,15 +52,16 @@ Report report_of(const Result<service::ControlAnswer>& answer) {
 class HttpLink final : public StationLink {
 public:
     HttpLink(service::ControlCalls& calls, service::ControlCalls& events, std::string address,
-             std::chrono::milliseconds report_deadline, const std::string& query)
+             std::chrono::milliseconds report_deadline, const std::string& query, std::shared_ptr<RequestText> text)
         : calls_(calls),
           events_(events),
           address_(std::move(address)),
           transition_("/transition" + query),
-          report_deadline_(report_deadline) {}
+          report_deadline_(report_deadline),
+          text_(std::move(text)) {}
 
     void call(const service::StationRequest& request) override {
-        calls_.post(address_, transition_, to_json(request), service::answer_deadline(request),
+        calls_.post(address_, transition_, text_->of(request), service::answer_deadline(request),
                     [to = answer_, which = answer_->ask(), address = address_](const auto& answer) {
                         to->put(which, call_answer(answer, address));
                     });
@@ -99,6 +100,7 @@ private:
     const std::string address_;
     const std::string transition_;
     const std::chrono::milliseconds report_deadline_;
+    const std::shared_ptr<RequestText> text_;
     // Shared with the answers that are under way: they may come when this is gone.
     std::shared_ptr<Awaited<CallAnswer>> answer_ = std::make_shared<Awaited<CallAnswer>>();
     std::shared_ptr<Awaited<Report>> report_ = std::make_shared<Awaited<Report>>();
@@ -106,8 +108,16 @@ private:
 
 }  // namespace
 
+const std::string& RequestText::of(const service::StationRequest& request) {
+    if (text_.empty() || !(request == request_)) {
+        text_ = to_json(request);
+        request_ = request;
+    }
+    return text_;
+}
+
 std::unique_ptr<StationLink> HttpLinks::open(const std::string& address) {
-    return std::make_unique<HttpLink>(calls_, events_, address, report_deadline_, query_);
+    return std::make_unique<HttpLink>(calls_, events_, address, report_deadline_, query_, text_);
 }
 
 }  // namespace weir::control

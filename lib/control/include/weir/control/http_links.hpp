@@ -3,14 +3,29 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "weir/control/station_link.hpp"
 #include "weir/service/control_calls.hpp"
+#include "weir/service/control_messages.hpp"
 
 namespace weir::control {
 
+/// The text of the request that was written last: all stations of a partition get the same peers at a connect, 200 kB
+/// for 1,000 of them, and it is written once. One thread.
+class RequestText {
+public:
+    /// Valid until the next call.
+    [[nodiscard]] const std::string& of(const service::StationRequest& request);
+
+private:
+    service::StationRequest request_{};
+    std::string text_;  // empty: none was written
+};
+
+/// One thread, and so for the calls of its links.
 class HttpLinks final : public StationLinks {
 public:
     /// `calls` outlive this, and their links, and so do `events`, for which events of a run, which may take seconds to
@@ -27,6 +42,7 @@ private:
     service::ControlCalls& events_;
     const std::chrono::milliseconds report_deadline_;
     const std::string query_;
+    const std::shared_ptr<RequestText> text_ = std::make_shared<RequestText>();  // of all links, which may live longer
 };
 
 }  // namespace weir::control
