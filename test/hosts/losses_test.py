@@ -98,7 +98,7 @@ class LossesTest(ProgramTest):
             machines.until_built(200)
             faults = ["kill"] * KILLS + ["power"] * POWER_OFFS + ["cable"] * CABLES
             chance.shuffle(faults)
-            for fault in faults:
+            for number, fault in enumerate(faults, 1):
                 if fault == "kill":
                     kills.append(self.kill(machines, chance.choice((*MOVABLE, "ros-1", "rec-1"))))
                 else:
@@ -106,10 +106,13 @@ class LossesTest(ProgramTest):
                     (power if fault == "power" else cables).append(
                         self.power_off(machines, host) if fault == "power" else self.unplug(machines, host))
                 machines.until_built(100)
+                if len(faults) > 10 and (number % 10 == 0 or number == len(faults)):
+                    print(f"{number} of {len(faults)} faults", file=sys.stderr)
             code, result = machines.stop()
-            for name, times in (("kill", kills), ("power-off", power), ("cable: superseded ended", cables)):
+            for name, times, asked in (("kill", kills, 2), ("power-off", power, 10), ("cable: superseded ended", cables, 2)):
                 if times:
-                    print(f"{name}: {len(times)}, median {statistics.median(times):.2f} s, {min(times):.2f} to {max(times):.2f} s", file=sys.stderr)
+                    print(f"{name}: {len(times)}, median {statistics.median(times):.2f} s, {min(times):.2f} to {max(times):.2f} s; "
+                          f"{sum(seconds > asked for seconds in times)} above {asked} s", file=sys.stderr)
             self.assertEqual(result["account"]["lost"], [], machines.errors()[-3000:])
             self.assertEqual(result["account"]["twice"]["events"], 0)
             ids = sorted(machines.recorded_ids())

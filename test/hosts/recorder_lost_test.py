@@ -37,11 +37,22 @@ class TwoRecorders(LosingMachines):
         found = collections.Counter()
         for name, host in PLACES.items():
             directory = self.bed[host].directory / "weir" / name
-            self.test.assertEnds(weir_program.run("verify", directory, timeout=300), 0)
+            self.assert_verified(directory)
             for file in listed(directory):
                 for _, event in RawFile(file["path"]).events():
                     found[int.from_bytes(event[EVENT_ID:EVENT_ID + 8], "little")] += 1
         return found
+
+    def assert_verified(self, directory):
+        """Each file is as it was recorded. After a loss of power, of which the journal alone tells where the acknowledged events end,
+        whole events that were on their way are set aside (docs/apps/recover.md); verify names them until somebody has looked, and they
+        are no loss: their senders send them again."""
+        aside = {str(path) for path in directory.glob("*.cut-*")}
+        ended = self.test.assertEnds(weir_program.run("verify", directory, timeout=300), 1 if aside else 0)
+        named = [line for line in ended.out.splitlines() if line.startswith("/")]
+        self.test.assertEqual({line.split(": ")[0] for line in named}, aside, ended)
+        for line in named:
+            self.test.assertIn("recovery has set this aside", line)
 
 
 class RecorderLostTest(ProgramTest):
