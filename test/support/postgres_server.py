@@ -26,7 +26,9 @@ class PostgresServer:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir()
-        self.folder.parent.chmod(self.folder.parent.stat().st_mode | 0o011)  # the server's user has to come through
+        for parent in self.folder.parents:  # the server's user has to come through
+            if not parent.stat().st_mode & 0o001:
+                parent.chmod(parent.stat().st_mode | 0o011)
         if os.geteuid() == 0:
             shutil.chown(self.folder, NOBODY, NOBODY)
         self.uri = f"postgresql://weir@/postgres?host={self.folder}"

@@ -28,6 +28,7 @@
 #include "run/partition/run_settings.hpp"
 #include "run/records/run_again.hpp"
 #include "run/records/show_and_diff.hpp"
+#include "run/run_claim.hpp"
 #include "run/run_directory.hpp"
 #include "run/run_place.hpp"
 #include "run/run_remote.hpp"
@@ -39,6 +40,7 @@
 #include "weir/control/host_engines.hpp"
 #include "weir/control/host_launcher.hpp"
 #include "weir/control/http_links.hpp"
+#include "weir/control/lease_keeper.hpp"
 #include "weir/control/local_launcher.hpp"
 #include "weir/control/run_service.hpp"
 #include "weir/service/control_client.hpp"
@@ -50,7 +52,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* weir_run = "weir run";
-constexpr auto standby_look = 200ms;
 constexpr auto look_again = 100ms;              // for machines that did not answer
 constexpr auto no_run_left_patience = 5'000ms;  // for the first of them, where nothing goes on
 
@@ -316,12 +317,13 @@ struct Reached {
     std::function<std::vector<control::HostView>()> hosts{};
     std::function<std::optional<std::string>()> superseded{};
     std::function<void(std::chrono::milliseconds, const std::function<bool()>&)> look_for_left{};
+    std::function<void()> leave{};
 };
 
 Reached stations_here(service::ControlCalls& calls, service::ControlCalls& events) {
     auto links = std::make_unique<control::HttpLinks>(calls, events);
     auto* all = links.get();
-    return {std::move(links), nullptr, std::make_unique<control::LocalLauncher>(), all, {}, {}, {}, {}};
+    return {std::move(links), nullptr, std::make_unique<control::LocalLauncher>(), all, {}, {}, {}, {}, {}};
 }
 
 /// Above that of every run control of the directory, and of the machines, whatever the clock says.
@@ -383,7 +385,8 @@ Reached stations_on_hosts(const control::Partition& partition, const RunOptions&
             [all](const auto&... of_recorder) { return all->books_of(of_recorder...); },
             [all] { return all->view(); },
             [all] { return all->superseded(); },
-            [all](auto at_most, const auto& wait) { all->look_for_left(at_most, wait); }};
+            [all](auto at_most, const auto& wait) { all->look_for_left(at_most, wait); },
+            [all] { all->leave(); }};
 }
 
 /// None: the partition file does not ask for it. The directory is locked.
@@ -443,25 +446,48 @@ void take_file_of(const catalogue::RunRecord& record, const std::filesystem::pat
     options.partition = std::filesystem::absolute(typed);
 }
 
-/// While another one works in the directory. Nothing: that one has ended properly, or there was none.
-Result<std::optional<control::RunNumbers>> stand_by(const std::filesystem::path& directory) {
-    complain(weir_run, fmt::format("stands by for the run control of {}", directory.native()));
-    Signals signals;
-    while (true) {
-        auto numbers = control::RunNumbers::open(directory);
-        if (numbers) return RunPlace::find(directory) ? std::optional(std::move(*numbers)) : std::nullopt;
-        if (numbers.error().code != Errc::refused) return std::unexpected(numbers.error());
-        if (signals.wait(standby_look)) return fail(Errc::refused, "interrupted while it stood by");
+/// Of the file that was typed, or else of the one in the directory.
+Result<std::optional<LeasePlace>> lease_place_of(const RunOptions& options) {
+    const auto file = options.partition.empty() ? RunDirectory::partition_file(options.directory) : options.partition;
+    std::error_code unknown;
+    if (!std::filesystem::exists(file, unknown)) return std::nullopt;  // which is said later, if it matters
+    auto text = WEIR_TRY(read_text(file, 64_MiB));
+    const auto record = WEIR_TRY(record_to_take(std::move(text), file));
+    return lease_place(record.text, file.native());
+}
+
+/// Machines obey no certificate of another authority than the one with which the run was begun.
+Result<> check_authority_for(const RunOptions& options, const catalogue::LeaseHolder& from) {
+    if (options.partition.empty()) return {};
+    auto text = WEIR_TRY(read_text(options.partition, 64_MiB));
+    const auto record = WEIR_TRY(record_to_take(std::move(text), options.partition));
+    const auto shared = WEIR_TRY(read_shared_settings(record.text, options.partition.native()));
+    if (!shared.security.own_authority || OwnAuthority::open(options.directory)) return {};
+    return fail(Errc::usage,
+                fmt::format("{} has no authority, without which no machine obeys; copy the folder authority from the "
+                            "directory of {} into it: no key is in the database",
+                            options.directory.native(), from.name));
+}
+
+/// For --standby and --take-over. Nothing: there is nothing to take over.
+Result<std::optional<RunClaim>> claim_to_take_over(const RunOptions& options) {
+    const auto place = WEIR_TRY(lease_place_of(options));
+    const auto may = [&](const catalogue::LeaseHolder& from) { return check_authority_for(options, from); };
+    auto claim = options.standby ? WEIR_TRY(RunClaim::stand_by(options.directory, place, may))
+                                 : std::optional(WEIR_TRY(RunClaim::lock(options.directory)));
+    if (claim && place) {
+        WEIR_TRY(claim->take(*place, RunClaim::How::take_over, may));
     }
+    return claim;
 }
 
 int run_run(RunOptions& options) {
-    std::optional<control::RunNumbers> lease;
-    if (options.standby) {
-        auto taken = stand_by(options.directory);
+    std::optional<RunClaim> claim;
+    if (options.standby || options.take_over) {
+        auto taken = claim_to_take_over(options);
         if (!taken) return fail_with(weir_run, taken.error());
-        lease = std::move(*taken);
-        if (!lease) {
+        claim = std::move(*taken);
+        if (!claim) {
             print("nothing to take over: no run control works in {}, or it has ended properly\n",
                   options.directory.native());
             return exit_good;
@@ -513,9 +539,17 @@ int run_run(RunOptions& options) {
         return fail_with(weir_run, good.error());
     const auto directory = RunDirectory::prepare(options.directory, record->text, *partition);
     if (!directory) return fail_with(weir_run, directory.error());
-    auto numbers =
-        lease ? Result<control::RunNumbers>(std::move(*lease)) : control::RunNumbers::open(directory->path());
-    if (!numbers) return fail_with(weir_run, numbers.error());
+    const auto place = lease_place(record->text, options.partition.native());
+    if (!place) return fail_with(weir_run, place.error());
+    if (!claim) {
+        auto locked = RunClaim::lock(directory->path());
+        if (!locked) return fail_with(weir_run, locked.error());
+        claim.emplace(std::move(*locked));
+    }
+    if (*place && !claim->has_tried()) {
+        const auto taken = claim->take(**place, RunClaim::How::begin, [](const auto&) { return Result<>{}; });
+        if (!taken) return fail_with(weir_run, taken.error());
+    }
     std::filesystem::remove(RunDirectory::result_file(directory->path()), failed);  // of a run before
     options.adopt = options.take_over && is_that_of_left(*directory, record->text);
     if (const auto written = directory->write_partition_file(record->text); !written)
@@ -535,6 +569,11 @@ int run_run(RunOptions& options) {
     const auto& shown = *log_sink;
     sinks.push_back(std::move(log_sink));
     service::Reports reports("run", clock, std::move(sinks));
+    std::optional<control::LeaseKeeper> lease;
+    if (*place)
+        lease.emplace(control::LeaseKeeperOptions{(*place)->uri, (*place)->partition, claim->id(), claim->name(),
+                                                  directory->path(), claim->has_lease()},
+                      claim->give_lease(), reports.reporter(), clock);
     const auto tls = own_tls(access, reports.reporter(), clock);
     if (!tls) return fail_with(weir_run, tls.error());
     const auto certificate = collect_certificate(metrics, *tls);
@@ -545,7 +584,7 @@ int run_run(RunOptions& options) {
     const auto stations = on_hosts ? stations_on_hosts(*partition, options, *directory, *own, **calls, **events,
                                                        reports.reporter(), clock)
                                    : stations_here(**calls, **events);
-    control::CatalogueKeeper keeper(std::move(*numbers), directory->catalogues(stations.books_elsewhere),
+    control::CatalogueKeeper keeper(std::move(claim->numbers()), directory->catalogues(stations.books_elsewhere),
                                     control::OpenRun(directory->path()), directory->path(),
                                     record_of(options, record->text));
     control::RunControl control(
@@ -571,10 +610,10 @@ int run_run(RunOptions& options) {
         if (!started) return fail_with(weir_run, started.error());
         joins = std::move(*started);
     }
-    const auto place =
+    const auto announced =
         RunPlace::announce(directory->path(), server->address(), partition->name,
                            access ? access->tls : transport::TlsFiles{}, {joins ? joins->address() : "", options.wait});
-    if (!place) return fail_with(weir_run, place.error());
+    if (!announced) return fail_with(weir_run, announced.error());
     if (options.wait)
         complain(weir_run, fmt::format("run control is at {} ({}{}); weir run start --dir {}", server->address(),
                                        access ? "TLS, listens at " + options.listen : "this machine only",
@@ -588,10 +627,18 @@ int run_run(RunOptions& options) {
                                [&] { return !(interrupted = signals.wait(look_again)); });
         if (interrupted) return fail_with(weir_run, Error{Errc::refused, 0, "interrupted before it had taken over"});
     }
-    Foreground foreground(options, control, line, stations.superseded);
+    const auto superseded = [&] {
+        auto by = lease ? lease->superseded() : std::nullopt;
+        return by || !stations.superseded ? by : stations.superseded();
+    };
+    Foreground foreground(options, control, line, superseded);
     const auto driven = foreground.drive(signals);
     line.clear();
-    if (!driven) return fail_with(weir_run, driven.error());
+    if (!driven) {
+        if (stations.leave && superseded()) stations.leave();
+        return fail_with(weir_run, driven.error());
+    }
+    if (lease) lease->end();
     return report(options, control.view(), directory->path(), on_hosts, shown);
 }
 

@@ -38,6 +38,8 @@ TEST(PartitionChange, OfCommentsAndLayoutIsNone) {
 }
 
 TEST(PartitionChange, ThatConcernsAllStationsOrTheirListIsImpossible) {
+    EXPECT_THAT(changed("\"1s\"\n", "\"1s\"\nlease = \"none\"\n").impossible,
+                ElementsAre("[run] lease is read when run control starts"));
     EXPECT_THAT(changed("event-5.0", "event-3.0").impossible, ElementsAre("[data] format is of all stations"));
     EXPECT_THAT(changed("/data/1", "/data/2").impossible,
                 ElementsAre("[record.rec-1] directories is read by run control when it starts"));

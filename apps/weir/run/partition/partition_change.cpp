@@ -31,6 +31,8 @@ bool run_control_reads(std::string_view kind, std::string_view key) {
 
 void add(PartitionChange& change, const std::string& section, const std::string& key) {
     const auto what = fmt::format("[{}] {}", section, key);
+    if (section == "run" && key == "lease")
+        return change.impossible.push_back(what + " is read when run control starts");
     if (section == "run") return change.at_once.push_back(what);
     const auto dot = section.find('.');
     if (dot == section.npos) return change.impossible.push_back(what + " is of all stations");

@@ -50,6 +50,10 @@ void RunSettings::declare(service::Settings& settings) {
                  "the run stops when the supervisor has no more events");
     settings.add("run", "begin_again", o.begin_again,
                  "a run that ended because its supervisor or DFM died is followed by another one");
+    settings.add(
+        "run", "lease", lease,
+        "the PostgreSQL database with what another run control needs to go on, postgresql://...; empty: the one "
+        "that all recorders share, if they do; \"none\"");
     settings
         .add("run", "incomplete_max", incomplete_max,
              "more incomplete events make a run a bad one: a share of the events, a number, or the larger of the two")

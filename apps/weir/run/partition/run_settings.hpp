@@ -18,6 +18,7 @@ struct RunSettings {
     std::string incomplete_max = control::IncompleteLimit{}.text();  // both as in the file
     std::string mask_after{};
     std::vector<std::string> masked{};
+    std::string lease{};  // as in the file, see lease_place()
 
     /// Declares every key in [run].
     void declare(service::Settings& settings);

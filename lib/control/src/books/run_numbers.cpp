@@ -15,17 +15,8 @@ namespace {
 constexpr const char* file_name = "run-number";
 constexpr const char* lock_name = "run-control.lock";
 
-}  // namespace
-
-Result<RunNumbers> RunNumbers::open(const std::filesystem::path& directory) {
-    auto lock = WEIR_TRY(File::open(directory / lock_name, File::Mode::open_or_create));
-    if (::flock(lock.fd(), LOCK_EX | LOCK_NB) != 0) {
-        if (errno != EWOULDBLOCK) return fail_errno(errno, fmt::format("cannot lock {}", lock.path().native()));
-        return fail(
-            Errc::refused,
-            fmt::format("another weir run works in {}; see weir run status --dir {}, or choose another directory",
-                        directory.native(), directory.native()));
-    }
+/// 0: none was given out.
+Result<std::uint32_t> read_last(const std::filesystem::path& directory) {
     std::uint32_t last = 0;
     const auto path = directory / file_name;
     std::error_code unknown;
@@ -38,7 +29,27 @@ Result<RunNumbers> RunNumbers::open(const std::filesystem::path& directory) {
                                     "if the recorders' catalogues are whole",
                                     path.native()));
     }
+    return last;
+}
+
+}  // namespace
+
+Result<RunNumbers> RunNumbers::open(const std::filesystem::path& directory) {
+    auto lock = WEIR_TRY(File::open(directory / lock_name, File::Mode::open_or_create));
+    if (::flock(lock.fd(), LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK) return fail_errno(errno, fmt::format("cannot lock {}", lock.path().native()));
+        return fail(
+            Errc::refused,
+            fmt::format("another weir run works in {}; see weir run status --dir {}, or choose another directory",
+                        directory.native(), directory.native()));
+    }
+    const auto last = WEIR_TRY(read_last(directory));
     return RunNumbers(directory, std::move(lock), last);
+}
+
+Result<> RunNumbers::read_again() {
+    last_ = std::max(last_, WEIR_TRY(read_last(directory_)));
+    return {};
 }
 
 Result<RunNumber> RunNumbers::take(RunNumber free) {

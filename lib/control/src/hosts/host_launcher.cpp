@@ -35,8 +35,10 @@ HostLauncher::~HostLauncher() {
     if (engines != nullptr) engines->settle();
     table_->end();
     // Machines that do not answer may obey that one too, in jobs that it counts on.
-    if (engines != nullptr && !table_->superseded()) engines->end(table_->view());
+    if (engines != nullptr && !table_->left() && !table_->superseded()) engines->end(table_->view());
 }
+
+void HostLauncher::leave() { table_->leave(); }
 
 Result<std::unique_ptr<LaunchedProcess>> HostLauncher::launch(const LaunchRequest& request) {
     auto slot = WEIR_TRY(table_->launch(request));

@@ -205,6 +205,7 @@ std::size_t HostTable::choose(const StationEntry& station) const {
 /// It is not known whether the agent heard it, as long as it has not answered: a second order has another
 /// generation.
 void HostTable::order(const SlotPointer& slot) {
+    if (leaves_) return;
     const auto& host = hosts_[slot->host];
     if (host.state != Host::State::up && host.state != Host::State::suspected) return;
     auto text = read_text(options_.partition_file, partition_file_max);
@@ -232,7 +233,18 @@ void HostTable::ordered(const SlotPointer& slot, std::uint64_t generation,
     slot->generation = ++generation_;
 }
 
+void HostTable::leave() {
+    const std::scoped_lock lock(mutex_);
+    leaves_ = true;
+}
+
+bool HostTable::left() const {
+    const std::scoped_lock lock(mutex_);
+    return leaves_;
+}
+
 void HostTable::send_end(const Slot& slot, bool kill) {
+    if (leaves_) return;
     calls_.post(host_of(slot).entry.address, "/end", to_json(EndOrder{commander_, slot.generation, kill}),
                 order_deadline, [](const auto&) {});  // one that is killed is in no poll either
 }

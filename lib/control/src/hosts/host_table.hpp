@@ -94,6 +94,9 @@ public:
     void step();
     /// Nothing is wanted any more; waits until all agents that answer know it.
     void end();
+    /// As of HostLauncher.
+    void leave();
+    [[nodiscard]] bool left() const;
 
     [[nodiscard]] std::optional<std::string> superseded() const;
     [[nodiscard]] std::vector<HostView> view() const;
@@ -146,6 +149,7 @@ private:
     std::map<std::string, SlotPointer> left_;               // by a run control before, by name
     std::unordered_map<std::string, SlotPointer> latest_;   // of each station
     std::size_t goodbyes_ = 0;                              // that are not answered
+    bool leaves_ = false;                                   // nothing is sent any more
 };
 
 }  // namespace weir::control

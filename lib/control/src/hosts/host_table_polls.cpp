@@ -30,6 +30,7 @@ void update_slot(HostTable::Slot& slot, HostedStatus& seen) {
 
 void HostTable::step() {
     const std::scoped_lock lock(mutex_);
+    if (leaves_) return;
     const auto seen = clock_.now();
     commands_ = true;
     now_ += std::min<SteadyTime::duration>(seen - seen_, gap_max);  // who does not ask hears no silence
@@ -56,7 +57,7 @@ std::optional<std::string> HostTable::superseded() const {
 /// Nothing is wanted any more; waits until all agents that answer know it.
 void HostTable::end() {
     std::unique_lock lock(mutex_);
-    if (!commands_) return;
+    if (!commands_ || leaves_) return;
     std::vector<std::size_t> told;
     for (std::size_t i = 0; i < hosts_.size(); ++i) {
         hosts_[i].slots.clear();

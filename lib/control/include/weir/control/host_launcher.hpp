@@ -57,7 +57,11 @@ public:
     /// `events`: as of HttpLinks.
     HostLauncher(const Partition& partition, HostLauncherOptions options, service::ControlCalls& calls,
                  service::ControlCalls& events, Reporter report, const Clock& clock);
-    ~HostLauncher() override;  // tells the agents that nothing is wanted any more, and waits until they know
+    /// Tells the agents that nothing is wanted any more, and waits until they know; unless leave() was called.
+    ~HostLauncher() override;
+    /// Another run control has come, perhaps before all machines know: from here on no machine hears anything of this
+    /// one, and what runs there stays as it is.
+    void leave();
     /// An epoch for a run control that begins: `at_least`, and above what those machines know that answer within two
     /// seconds. Waits for them.
     [[nodiscard]] static std::uint64_t next_epoch(const Partition& partition, std::uint64_t at_least,

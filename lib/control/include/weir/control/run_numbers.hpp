@@ -20,6 +20,8 @@ public:
     /// The next number: above all that were given out, and at least `free`, the next free one of the catalogues. It is
     /// on stable storage before it is returned.
     [[nodiscard]] Result<RunNumber> take(RunNumber free);
+    /// Again, when the file was changed by who holds this. Errors as of open().
+    [[nodiscard]] Result<> read_again();
 
 private:
     RunNumbers(std::filesystem::path directory, File lock, std::uint32_t last)
