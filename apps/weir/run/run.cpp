@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <boost/json/serialize.hpp>
 #include <charconv>
 #include <csignal>
 #include <fstream>
