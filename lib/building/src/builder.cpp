@@ -84,6 +84,8 @@ void Builder::start_run(RunNumber run) {
     ended_.clear();
     complete_.clear();
     held_ = 0;
+    held_since_.clear();
+    lingering_ = 0;
     credit_sent_ = ended_count_ = 0;
     tallies_.assign(sources_.size(), {});
     for (auto& readout : readouts_) {
@@ -196,6 +198,7 @@ void Builder::begin(wire::EventTicket ticket, SteadyTime now) {
 
 std::optional<SteadyTime> Builder::step(SteadyTime now) {
     run_on(now);
+    stepped_ = now;
     offer();
     begin_events(now);
     if (now >= next_look_) {
@@ -287,15 +290,18 @@ void Builder::answered(const messaging::IncomingMessage& message, SteadyTime now
 
 void Builder::offer() {
     while (!complete_.empty()) {
+        const auto event = complete_.front()->ticket.global_id;
         if (!sink_.take(complete_.front())) return;
         complete_.pop_front();
         ++held_;
+        held_since_.emplace(event, stepped_);
     }
 }
 
 void Builder::ended(const wire::EventTicket& ticket, bool incomplete, wire::EventOutcome outcome,
                     const std::string& reason) {
     if (held_ > 0) --held_;
+    held_since_.erase(ticket.global_id);
     if (outcome == wire::EventOutcome::stored) {
         ++counts_.stored;
     } else {
@@ -307,9 +313,19 @@ void Builder::ended(const wire::EventTicket& ticket, bool incomplete, wire::Even
 }
 
 /// Credit is the number of events that have ended and that may be in hand: it never falls, also when messages get lost.
-void Builder::send_outcomes(SteadyTime) {
+std::uint64_t Builder::credit(SteadyTime now) {
+    if (now >= next_count_) {
+        lingering_ = static_cast<std::uint64_t>(std::ranges::count_if(
+            held_since_, [&](const auto& held) { return now - held.second >= options_.lingering_after; }));
+        next_count_ = now + std::chrono::milliseconds(100);
+    }
+    return std::max(credit_sent_,
+                    ended_count_ + options_.events_max + std::min<std::uint64_t>(lingering_, options_.events_max));
+}
+
+void Builder::send_outcomes(SteadyTime now) {
     if (!dfm_) return;
-    const auto credit = ended_count_ + options_.events_max;
+    const auto credit = this->credit(now);
     while (!ended_.empty() || credit_sent_ < credit) {
         wire::Built built{.credit = credit};
         const auto count = std::min(ended_.size(), wire::tickets_max);
@@ -347,6 +363,8 @@ void Builder::reject_unfinished() {
     tickets_.clear();
     complete_.clear();
     held_ = 0;
+    held_since_.clear();
+    lingering_ = 0;
     window_ = RequestWindow(options_.window);
     counts_.unfinished += lost;
     if (lost > 0) report_.warning(fmt::format("{} events are unfinished, because the run had to end", lost));

@@ -56,6 +56,35 @@ TEST_F(BuilderTest, AFinalEventIsReportedToTheDfmOnceAndGivesCredit) {
     EXPECT_EQ(builder->ledger().rejected.at("not_selected"), 1U);
 }
 
+TEST_F(BuilderTest, EventsThatLingerDownstreamDoNotCountForTheCreditUpToAsManyAsItIs) {
+    step();
+    const auto credit = [&] {
+        const auto built = sent.take<wire::Built>(DataflowType::built);
+        return built.empty() ? std::optional<std::uint64_t>() : built.back().second.credit;
+    };
+    EXPECT_EQ(credit(), options.events_max);
+    assign(1, 4);
+    answer_all();
+    step(options.lingering_after - 200ms);
+    EXPECT_FALSE(credit());
+    step(200ms);
+    EXPECT_EQ(credit(), options.events_max + 4) << "their recorder is lost, perhaps";
+    for (std::uint32_t first = 5; first < 2 * options.events_max; first += 4) {
+        assign(first, 4);
+        answer_all();
+    }
+    step(options.lingering_after);
+    EXPECT_EQ(credit(), 2 * options.events_max) << "memory has its limits";
+    for (std::size_t i = 0; i < 4; ++i) builder->ended(sink.events[i]->ticket, false, wire::EventOutcome::stored, "");
+    step(200ms);
+    EXPECT_EQ(credit(), 2 * options.events_max + 4);
+    for (std::size_t i = 4; i < sink.events.size(); ++i)
+        builder->ended(sink.events[i]->ticket, false, wire::EventOutcome::stored, "");
+    step(200ms);
+    EXPECT_EQ(credit(), sink.events.size() + options.events_max) << "it never falls, and is what it was without them";
+    EXPECT_TRUE(builder->ledger().balances());
+}
+
 TEST_F(BuilderTest, ALostAnswerIsReRequested) {
     assign(1);
     const auto first = sent.take<wire::DataRequest>(DataflowType::data_request);

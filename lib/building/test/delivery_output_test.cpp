@@ -197,6 +197,12 @@ TEST_F(DeliveryOutputTest, WithoutFiltersEachEventGoesToTheRecorderThatItBelongs
         return peer;
     };
     ASSERT_TRUE(output.set_peers({recorder(one, "rec-1", 1), recorder(two, "rec-2", 2)}, RunNumber{1}));
+    const auto both_connected = [&] {  // or the other one would get all of them: time passes quickly here
+        const auto until = std::chrono::steady_clock::now() + 120s;
+        while (output.stats().connected < 2 && std::chrono::steady_clock::now() < until)
+            std::this_thread::sleep_for(1ms);
+    };
+    both_connected();
     constexpr int events = 300;
     int first = 0;
     for (std::uint64_t id = 1; id <= events; ++id)
@@ -206,6 +212,7 @@ TEST_F(DeliveryOutputTest, WithoutFiltersEachEventGoesToTheRecorderThatItBelongs
     EXPECT_EQ(one.events.load(), first);
     EXPECT_EQ(two.events.load(), events - first);
     ASSERT_TRUE(output.set_peers({recorder(back, "rec-1", 1), recorder(two, "rec-2", 2)}, RunNumber{1}));
+    both_connected();
     give(events);
     EXPECT_EQ(ended(events).size(), static_cast<std::size_t>(events));
     EXPECT_EQ(back.events.load(), first);

@@ -34,9 +34,12 @@ namespace weir::building {
 
 struct BuilderOptions {
     event::Format format = event::Format::event_5_0;
-    event::RodRules rules{};         // how sources count their level-1 ids
-    SourceId source{0x00790000};     // of the event: an SFI
-    std::uint32_t events_max = 128;  // in hand: asked for, complete, or not final downstream. Its credit at the DFM
+    event::RodRules rules{};      // how sources count their level-1 ids
+    SourceId source{0x00790000};  // of the event: an SFI
+    // In hand: asked for, complete, or not final downstream. Its credit at the DFM. Those that downstream has had for
+    // `lingering_after` do not count, up to as many again: their recorder is lost, and others can take events.
+    std::uint32_t events_max = 128;
+    std::chrono::milliseconds lingering_after{3'000};
     std::uint32_t building_max =
         32;  // of these, requested at once; those that wait only for lost fragments do not count
     RequestWindow::Limits window{};
@@ -210,6 +213,7 @@ private:
     void abandon(std::uint32_t assembly);
     void release(Assembly& assembly, std::uint32_t readout, bool lost);
     void offer();
+    [[nodiscard]] std::uint64_t credit(SteadyTime now);
     void send_outcomes(SteadyTime now);
     [[nodiscard]] Slot* find(const Ask& ask, std::uint32_t readout) noexcept;
     [[nodiscard]] std::uint64_t expected_size(const Readout& readout) const noexcept;
@@ -244,6 +248,9 @@ private:
     std::vector<wire::EventEnd> ended_;                           // outcomes not sent
     std::uint64_t credit_sent_ = 0, ended_count_ = 0;
     std::uint64_t held_ = 0;  // by the sink
+    std::unordered_map<GlobalEventId, SteadyTime> held_since_;
+    std::uint64_t lingering_ = 0;  // of these, as of the last count
+    SteadyTime next_count_{}, stepped_{};
     std::uint64_t next_request_ = 1;
     std::uint32_t turn_ = 0;               // which readout an event begins with
     std::uint64_t largest_answer_ = 0;     // about that of the last thousand, of all readouts
