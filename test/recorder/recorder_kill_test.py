@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """kill -9 at random moments, of recorders and of senders, under load: afterwards every acknowledged event is in exactly
-one place for each of its streams, bit by bit.
+one place for each of its streams, bit by bit. Once with one open file of each stream, once with three on three volumes.
 
 WEIR_KILLS is the number of recorders that die (./run kill 200), a quarter as many senders; WEIR_SEED repeats the moments.
 """
@@ -125,16 +125,20 @@ class Batches(threading.Thread):
 
 
 class RandomKills(ProgramTest):
+    volumes, files_per_stream = 1, 1
+
     def setUp(self):
         super().setUp()
-        self.directory = self.folder / "data"
+        self.directory = self.folder / "data"  # the first, with the catalogue
+        self.others = [self.folder / f"data-{n}" for n in range(2, self.volumes + 1)]
+        self.options = ["--files-per-stream", self.files_per_stream] + [word for other in self.others for word in ("--dir", other)]
         self.config = self.folder / "record.toml"
         self.config.write_text("[record]\nfile_events_max = 60\n")
         self.random = random.Random(SEED)
         print(f"{KILLS} recorders and {KILLS // 4} senders die; again: WEIR_KILLS={KILLS} WEIR_SEED={SEED}", file=sys.stderr)
 
     def recorder(self, port):
-        return RecorderProcess(self.folder, self.directory, "--config", self.config, port=port, run=RUN)
+        return RecorderProcess(self.folder, self.directory, "--config", self.config, *self.options, port=port, run=RUN)
 
     def expected_of_a_batch(self):
         """Ids by stream of an undisturbed batch: the same seed gives the same tags."""
@@ -149,7 +153,7 @@ class RandomKills(ProgramTest):
         for kill in range(KILLS):
             if kill % 4 == 3:  # while it starts: it may be in the middle of a recovery
                 recorder = Process(self.folder, "record", "--listen", f"127.0.0.1:{port}", "--dir", self.directory, "--create", "--run", RUN,
-                                   "--config", self.config)
+                                   "--config", self.config, *self.options)
                 time.sleep(self.random.uniform(0, 0.2))
                 self.random.choice(senders).kill()
             else:
@@ -222,13 +226,18 @@ class RandomKills(ProgramTest):
     def check_catalogue(self, copies):
         files = listed(self.directory)
         self.assertEqual({file["file_state"] for file in files}, {"CLOSED"})
-        self.assertEqual(list(self.directory.glob("*.writing")), [])
+        for directory in (self.directory, *self.others):
+            self.assertEqual(list(directory.glob("*.writing")), [])
         verdict = self.assertEnds(run("verify", "--json", self.directory, timeout=600), 0).json
         self.assertEqual((verdict["ok"], verdict["bad"]), (len(files), []))
         database = sqlite3.connect(self.directory / "weir.catalogue")
         ledger = database.execute("SELECT stream_type || '_' || stream_name, received, stored FROM ledgers WHERE run = ? AND stored > 0", (RUN,))
         self.assertEqual({name: stored for name, _, stored in ledger}, copies)
         database.close()
+
+
+class RandomKillsWithSeveralFiles(RandomKills):
+    volumes, files_per_stream = 3, 3
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ constexpr auto magic = journal_magic;
 constexpr auto header_size = journal_header_size;
 constexpr std::size_t body_size_max = 1U << 20;
 constexpr std::size_t copy_body_size = 88;
+constexpr std::uint16_t flag_adler32 = 1, flag_counts_alone = 2;  // of FileOpened
 
 enum Kind : std::uint16_t {
     kind_opened = 1,
@@ -100,7 +101,8 @@ void encode_body(const FileOpened& r, Encoder& to) {
     to.number(r.sequence);
     to.number(static_cast<std::uint8_t>(r.format));
     to.number(r.file_version);
-    to.number(static_cast<std::uint16_t>(r.has_adler32 ? 1 : 0));
+    to.number(
+        static_cast<std::uint16_t>((r.has_adler32 ? flag_adler32 : 0) | (r.counts_alone ? flag_counts_alone : 0)));
     to.number(r.blocks_before);
     to.number(r.events_before);
     to.number(r.bytes_before);
@@ -188,7 +190,9 @@ JournalRecord decode_opened(Decoder& from) {
     r.sequence = from.number<std::uint32_t>();
     r.format = static_cast<event::Format>(from.number<std::uint8_t>());
     r.file_version = from.number<std::uint8_t>();
-    r.has_adler32 = (from.number<std::uint16_t>() & 1) != 0;
+    const auto flags = from.number<std::uint16_t>();
+    r.has_adler32 = (flags & flag_adler32) != 0;
+    r.counts_alone = (flags & flag_counts_alone) != 0;
     r.blocks_before = from.number<std::uint32_t>();
     r.events_before = from.number<std::uint64_t>();
     r.bytes_before = from.number<std::uint64_t>();

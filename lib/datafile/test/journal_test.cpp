@@ -48,7 +48,11 @@ std::vector<JournalRecord> samples() {
                        123456789,
                        {std::make_shared<const std::vector<std::string>>(2, "express_express")}},
             FileClosed{guid, 4216, 0xa, 0xb, 1, 4096, std::vector<std::byte>(40, std::byte{1}), true},
-            RejectedCopies{RunNumber{17}, "weir", "none", "unplaced", {{"no_tags", 1ULL << 40}, {"too_large", 3}}}};
+            RejectedCopies{RunNumber{17}, "weir", "none", "unplaced", {{"no_tags", 1ULL << 40}, {"too_large", 3}}},
+            FileOpened{guid, RunNumber{17}, LumiBlock{3}, 2, event::Format::event_5_0, 6, true, 0, 0, 0, "physics",
+                       "Main", "data_test.00000017.physics_Main.daq.RAW._lb0003._weir._0002", start, true},
+            FileOpened{guid, RunNumber{17}, LumiBlock{3}, 3, event::Format::opaque, 6, false, 0, 0, 0, "physics",
+                       "Main", "data_test.00000017.physics_Main.daq.RAW._lb0003._weir._0003", start, true}};
 }
 
 std::vector<std::byte> encoded(const std::vector<JournalRecord>& records) {

@@ -59,14 +59,18 @@ Result<> RecorderOptions::check_consistency() const {
                         to_string(memory), to_string(receiver.event_size_max), to_string(receiver.event_size_max * 4)));
     }
     // Each open file may hold one segment that is not full; the largest event must still find its own.
-    const auto files = static_cast<std::uint64_t>(streams_max) * 2;
+    if (files_per_stream < 1) return fail(Errc::usage, "a stream cannot have 0 files open; choose 1 or more");
+    const auto per_stream = std::min<std::uint64_t>(files_per_stream, directories.size());
+    const auto files = streams_max * (per_stream + 1);
     if (segment * files + receiver.event_size_max > half) {
-        return fail(
-            Errc::usage,
-            fmt::format("memory of {} is too small for {} streams with segments of {} and events up to {}; raise "
-                        "--memory to {} or lower streams_max in the configuration file",
-                        to_string(memory), streams_max, to_string(segment), to_string(receiver.event_size_max),
-                        to_string((segment * files + receiver.event_size_max) * 2)));
+        return fail(Errc::usage,
+                    fmt::format("memory of {} is too small for {} with segments of {} and events up to {}; raise "
+                                "--memory to {} or lower streams_max in the configuration file",
+                                to_string(memory),
+                                per_stream == 1 ? fmt::format("{} streams", streams_max)
+                                                : fmt::format("{} streams of {} files", streams_max, per_stream),
+                                to_string(segment), to_string(receiver.event_size_max),
+                                to_string((segment * files + receiver.event_size_max) * 2)));
     }
     if (unique_memory_max < 64_KiB)
         return fail(Errc::usage,

@@ -8,6 +8,7 @@
 
 #include "weir/base/endian.hpp"
 #include "weir/datafile/checksum_attribute.hpp"
+#include "weir/datafile/index_writer.hpp"
 #include "weir/datafile/stored_index.hpp"
 #include "weir/recorder/testing/recording_fixture.hpp"
 
@@ -20,6 +21,10 @@ class VerificationTest : public testing::RecordingFixture {
 protected:
     /// One file of three small events, recorded for real.
     std::filesystem::path record_one() {
+        record();
+        return data_files().at(0);
+    }
+    void record() {
         auto recorder = start();
         auto sender = connect(*recorder);
         for (std::uint64_t id = 1; id <= 3; ++id)
@@ -27,7 +32,6 @@ protected:
                             .has_value());
         EXPECT_TRUE(sender->flush(60s).value());
         EXPECT_TRUE(recorder->stop(60s).has_value());
-        return data_files().at(0);
     }
 
     static void flip(const std::filesystem::path& path, std::uint64_t offset) {
@@ -36,6 +40,21 @@ protected:
         const char byte = static_cast<char>(file.get() ^ 0x10);
         file.seekp(static_cast<std::streamoff>(offset));
         file.put(byte);
+    }
+
+    static void replace_index(const std::filesystem::path& path, const datafile::StoredIndex& index) {
+        std::filesystem::remove(datafile::index_path_of(path));
+        auto writer = datafile::IndexWriter::create(path.parent_path(), index.opened,
+                                                    [&](std::uint32_t session) { return index.sessions.at(session); });
+        ASSERT_TRUE(writer.has_value());
+        for (const auto& copy : index.copies) writer->add(copy);
+        ASSERT_TRUE(writer->close(index.closed).has_value());
+    }
+
+    static std::string reasons(const std::filesystem::path& path) {
+        std::string text;
+        for (const auto& damage : verify_file(path, nullptr, {}).damages) text += damage.reason + "; ";
+        return text;
     }
 };
 
@@ -145,6 +164,30 @@ TEST_F(VerificationTest, AnAttributeIsHeldAgainstTheFileAlsoWhenTheFileWasModifi
     ASSERT_EQ(result.damages.size(), 1U);
     EXPECT_NE(result.damages[0].reason.find("before the file was last modified"), std::string::npos)
         << result.damages[0].reason;
+}
+
+TEST_F(VerificationTest, AWrongBlockNumberInAFileThatCountsAloneIsDamage) {
+    options_.directories = {directory_ / "a", directory_ / "b"};
+    options_.files_per_stream = 2;
+    record();
+    const auto row = catalogue()->files().value().at(0);
+    const auto path = std::filesystem::path(row.volume) / row.name;
+    const auto index = datafile::StoredIndex::read(datafile::index_path_of(path)).value();
+    ASSERT_TRUE(index.opened.counts_alone);
+    EXPECT_EQ(reasons(path), "");
+
+    flip(path, index.copies.front().offset + 8);  // in its separator
+    EXPECT_TRUE(reasons(path).contains("the data separator")) << reasons(path);
+    auto changed = index;
+    changed.copies.front().block_number ^= 0x10;  // as in the file now
+    replace_index(path, changed);
+    EXPECT_TRUE(reasons(path).contains("data block number 17 does not follow 0")) << reasons(path);
+
+    changed = index;  // numbers that run on, where they should begin anew
+    changed.opened.blocks_before = 5;
+    for (auto& copy : changed.copies) copy.block_number += 5;
+    replace_index(path, changed);
+    EXPECT_TRUE(reasons(path).contains("begin after 5 where they count within the file")) << reasons(path);
 }
 
 TEST_F(VerificationTest, AnEventThatIsInTwoFilesIsDamage) {

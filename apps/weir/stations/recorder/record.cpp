@@ -217,13 +217,15 @@ void add_record(CLI::App& parent, Command& chosen) {
     auto& version = add_value(command, "--file-version", s.file_version, "6|2", "of files; 0: 2 for event 3.0, else 6");
     auto& file_size =
         add_value(command, "--file-size-max", s.options.file_size_max, "SIZE", "a file ends at this size");
+    auto& files = add_value(command, "--files-per-stream", s.options.files_per_stream, "N",
+                            "of a stream open at once, each on another disk");
     auto& sync_interval = add_value(command, "--sync-interval", s.options.sync_interval, "TIME",
                                     "longest wait for a sync and its answer");
     auto& project = add_value(command, "--project", s.options.project, "NAME", "project in file names");
     auto& name = add_value(command, "--recorder", s.options.recorder, "NAME", "this recorder's name in file names");
     auto& event_max =
         add_value(command, "--event-max", s.options.receiver.event_size_max, "SIZE", "largest event that is taken");
-    for (auto* option : {&version, &file_size, &sync_interval, &project, &name, &event_max}) {
+    for (auto* option : {&version, &file_size, &files, &sync_interval, &project, &name, &event_max}) {
         option->group(more_options);
         given.push_back(option);
     }

@@ -45,6 +45,8 @@ service::Metrics::Collection collect_recorder(service::Metrics& metrics, const r
             sink.counter("weir_stored_bytes_total", "bytes of events stored", labels, real(stream.copies.bytes_stored));
             sink.gauge("weir_copies_in_hand", "copies received and not yet stored or rejected", labels,
                        real(stream.copies.in_hand()));
+            sink.gauge("weir_stream_files_open", "files of the stream that are open, of all its lumi blocks", labels,
+                       real(stream.files_open));
         }
         for (const auto& [reason, count] : s.copies_rejected)
             sink.counter("weir_copies_rejected_total", "copies refused, by reason", {{"reason", reason}}, real(count));

@@ -46,6 +46,11 @@ void RecorderSettings::declare(service::Settings& settings, const std::string& s
     settings.add(section, "file_size_max", o.file_size_max, "a file ends before it grows beyond this");
     settings.add(section, "file_events_max", o.file_events_max, "a file ends at this many events; 0: no limit");
     settings.add(section, "file_age_max", o.file_age_max, "a file ends at this age; 0s: no limit");
+    settings
+        .add(section, "files_per_stream", o.files_per_stream,
+             "files of a stream and lumi block that are open at once, each on another disk")
+        .at_least(1)
+        .at_most(64);
     settings.add(section, "streams_max", o.streams_max, "streams of a run").at_least(1).at_most(4096);
     settings
         .add(section, "lumi_blocks_open_max", o.lumi_blocks_open_max, "lumi blocks of a stream that stay open at once")

@@ -23,6 +23,7 @@ FileKeeper::FileKeeper(const RecorderOptions& options, RunNumber run, catalogue:
                        std::vector<std::unique_ptr<Volume>>& volumes, LumiBlocks& blocks, Settlement& settlement,
                        const OperatorReports& reports, std::function<void()> closed, const Clock& clock)
     : options_(options),
+      files_per_stream_(std::clamp<std::size_t>(options.files_per_stream, 1, std::max<std::size_t>(volumes.size(), 1))),
       run_(run),
       catalogue_(catalogue),
       volumes_(volumes),
@@ -104,6 +105,21 @@ bool FileKeeper::has_room(const Volume& volume) const {
     return closers_.at(&volume)->waiting() < options_.files_closing_max;
 }
 
+std::vector<const Volume*> FileKeeper::volumes_of(const Files& open) const {
+    std::vector<const Volume*> volumes;
+    const std::scoped_lock lock(sequences_mutex_);
+    for (const auto& file : open) {
+        if (const auto found = volume_of_.find(file->opened().guid); found != volume_of_.end())
+            volumes.push_back(found->second);
+    }
+    return volumes;
+}
+
+bool FileKeeper::may_open_beside(const Files& open) const {
+    const auto* const volume = best(volumes_of(open));
+    return volume != nullptr && volume->failures() == 0;
+}
+
 bool FileKeeper::may_open() const {
     bool any_good = false;
     for (const auto& volume : volumes_) {
@@ -158,7 +174,8 @@ catalogue::FileRow FileKeeper::row_of(const datafile::FileOpened& opened, const 
     return row;
 }
 
-std::shared_ptr<StreamFile> FileKeeper::open_next(const StreamTag& stream, LumiBlock lumi_block, event::Format format) {
+std::shared_ptr<StreamFile> FileKeeper::open_next(const StreamTag& stream, LumiBlock lumi_block, event::Format format,
+                                                  const Files& open) {
     datafile::FileOpened opened;
     opened.run = run_;
     opened.lumi_block = lumi_block;
@@ -167,15 +184,18 @@ std::shared_ptr<StreamFile> FileKeeper::open_next(const StreamTag& stream, LumiB
     opened.has_adler32 = options_.mode != Mode::off;
     opened.stream_type = stream.type;
     opened.stream_name = stream.name;
+    opened.counts_alone = files_per_stream_ > 1;
     {
         const std::scoped_lock lock(sequences_mutex_);
         auto& sequence = sequences_[{stream_key(stream), lumi_block}];
         opened.sequence = sequence.next_number;
-        opened.events_before = sequence.events;
-        opened.bytes_before = sequence.bytes;
-        opened.blocks_before = static_cast<std::uint32_t>(sequence.blocks);
+        if (!opened.counts_alone) {
+            opened.events_before = sequence.events;
+            opened.bytes_before = sequence.bytes;
+            opened.blocks_before = static_cast<std::uint32_t>(sequence.blocks);
+        }
     }
-    std::vector<const Volume*> tried;
+    auto tried = volumes_of(open);
     for (int tries = 0; tries < names_tried_max; ++tries) {
         auto* const volume = best(tried);
         if (volume == nullptr) return nullptr;
@@ -230,6 +250,7 @@ void FileKeeper::close_later(std::shared_ptr<StreamFile> file, bool last_of_sequ
         sequence.events += counts.events;
         sequence.blocks += counts.events;
         sequence.bytes += counts.bytes;
+        last_of_sequence = last_of_sequence && opened.sequence + 1 == sequence.next_number;
         volume = volume_of_.extract(opened.guid).mapped();
     }
     closers_.at(volume)->close_later(std::move(file), last_of_sequence, !abandoned);

@@ -47,14 +47,25 @@ public:
     /// sender waits. A volume that cannot close its files does not hold up the others.
     [[nodiscard]] bool may_open() const;
 
+    using Files = std::vector<std::shared_ptr<StreamFile>>;
+
+    /// How many files of a stream and lumi block are open at once: what is asked for, but no more than there are
+    /// volumes.
+    [[nodiscard]] std::size_t files_per_stream() const noexcept { return files_per_stream_; }
+
+    /// Whether there is a volume that may take a further file of a stream, beside the open ones: it has none of them,
+    /// may open one and has not failed lately.
+    [[nodiscard]] bool may_open_beside(const Files& open) const;
+
     /// The next file of the sequence; it goes to the volume with the least work for its room among those that may open
-    /// one and have not failed lately. Nothing: no volume takes a file now, or the catalogue cannot be written; both
-    /// were reported.
+    /// one, have none of the `open` files of the stream and have not failed lately. Nothing: no volume takes a file
+    /// now, or the catalogue cannot be written; both were reported.
     [[nodiscard]] std::shared_ptr<StreamFile> open_next(const StreamTag& stream, LumiBlock lumi_block,
-                                                        event::Format format);
+                                                        event::Format format, const Files& open = {});
 
     /// No further event goes into the file. Its sequence is moved on at once, so that the next file can
-    /// be opened before this one is closed. Returns at once.
+    /// be opened before this one is closed. `last_of_sequence`: no file of the sequence is opened any more; the one
+    /// with the highest number is marked as its last. Returns at once.
     void close_later(std::shared_ptr<StreamFile> file, bool last_of_sequence);
 
     /// Begins the closing threads. Once. Without them step() closes.
@@ -82,10 +93,12 @@ private:
     [[nodiscard]] Result<> restore_blocks(const std::vector<catalogue::FileRow>& files);
     [[nodiscard]] bool has_room(const Volume& volume) const;
     [[nodiscard]] Volume* best(const std::vector<const Volume*>& without) const;
+    [[nodiscard]] std::vector<const Volume*> volumes_of(const Files& open) const;
     [[nodiscard]] catalogue::FileRow row_of(const datafile::FileOpened& opened, const Volume& volume) const;
     [[nodiscard]] Result<> describe(datafile::FileOpened& opened, const StreamTag& stream) const;
 
     const RecorderOptions& options_;
+    const std::size_t files_per_stream_;
     const RunNumber run_;
     catalogue::Catalogue& catalogue_;
     std::vector<std::unique_ptr<Volume>>& volumes_;
@@ -93,7 +106,7 @@ private:
     const OperatorReports& reports_;
     const Clock& clock_;
 
-    std::mutex sequences_mutex_;
+    mutable std::mutex sequences_mutex_;
     std::map<SequenceKey, SequenceState> sequences_;
     std::map<Guid, Volume*> volume_of_;  // of open files; with sequences_mutex_
 

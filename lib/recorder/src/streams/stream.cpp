@@ -10,6 +10,7 @@ namespace weir::recorder {
 namespace {
 
 constexpr std::size_t closed_blocks_kept = 4096;
+constexpr std::chrono::milliseconds further_retry{200};
 
 }  // namespace
 
@@ -38,28 +39,71 @@ Stream::Assigned Stream::assign(const CopyRequest& request, Place& place, std::s
     const auto block = tag_.obeys_lumi_block ? request.lumi_block : LumiBlock{0};
     blocks_.saw(request.lumi_block, now);
     auto at = open_.find(block);
-    const bool ends =
-        at != open_.end() && (!at->second.file->takes_more() || is_full(*at->second.file, request.length, now));
     if (at == open_.end() && options_.late == LatePolicy::reject && closed_blocks_.contains(block))
         return Assigned::late;
-    if ((ends || at == open_.end()) && !keeper_.may_open()) return Assigned::nowhere;
-    if (ends) {
-        keeper_.close_later(std::move(at->second.file), false);
-        open_.erase(at);
-        at = open_.end();
-    }
-    if (at == open_.end()) {
+    find_usable(at == open_.end() ? nullptr : &at->second, request.length, now);
+    const bool some_end = at != open_.end() && usable_.size() < at->second.files.size();
+    // What ends stays open until a file can be begun in its place.
+    const bool may_open = (usable_.empty() || some_end) && keeper_.may_open();
+    if (usable_.empty() && !may_open) return Assigned::nowhere;
+    if (some_end && may_open) close_ended(at->second);
+    if (usable_.empty()) {
+        if (at != open_.end()) open_.erase(at);
         auto opened = keeper_.open_next(tag_, block, format_);
         if (!opened) return Assigned::nowhere;
         ++files_opened_;
-        at = open_.emplace(block, Open{std::move(opened), now}).first;
+        usable_.push_back({0, opened.get()});
+        at = open_.emplace(block, Open{{std::move(opened)}, now, {}}).first;
         forget_old_blocks(block);
-        at = open_.find(block);
+    } else {
+        open_further(at->second, block, now);
     }
-    if (!at->second.file->assign(request, place)) return Assigned::full;
-    at->second.last_event = now;
-    file = at->second.file;
-    return Assigned::yes;
+    for (const auto& candidate : usable_) {
+        if (!candidate.file->assign(request, place)) continue;  // no memory for it, or it has failed
+        at->second.last_event = now;
+        file = *std::ranges::find(at->second.files, candidate.file, &std::shared_ptr<StreamFile>::get);
+        return Assigned::yes;
+    }
+    return Assigned::full;
+}
+
+/// Those that take an event of this length, the one that waits for the fewest bytes first.
+void Stream::find_usable(const Open* open, std::uint64_t length, SteadyTime now) {
+    usable_.clear();
+    if (open == nullptr) return;
+    for (const auto& file : open->files) {
+        if (!file->takes_more() || is_full(*file, length, now)) continue;
+        const auto bytes = keeper_.files_per_stream() > 1 ? file->bytes_not_durable() : 0;
+        usable_.insert(std::ranges::upper_bound(usable_, bytes, {}, &Backlog::bytes), {bytes, file.get()});
+    }
+}
+
+/// Those that find_usable() did not find.
+void Stream::close_ended(Open& open) {
+    std::erase_if(open.files, [&](std::shared_ptr<StreamFile>& file) {
+        if (std::ranges::find(usable_, file.get(), &Backlog::file) != usable_.end()) return false;
+        keeper_.close_later(std::move(file), false);
+        return true;
+    });
+}
+
+/// A file that is not open yet waits for no bytes: it is opened when each open one does, and a volume may take it.
+void Stream::open_further(Open& open, LumiBlock block, SteadyTime now) {
+    if (open.files.size() >= keeper_.files_per_stream() || usable_.front().bytes == 0 || now < open.next_further)
+        return;
+    auto opened = keeper_.may_open_beside(open.files) ? keeper_.open_next(tag_, block, format_, open.files) : nullptr;
+    if (!opened) {
+        open.next_further = now + further_retry;
+        return;
+    }
+    ++files_opened_;
+    usable_.insert(usable_.begin(), {0, opened.get()});
+    open.files.push_back(std::move(opened));
+}
+
+void Stream::close_files(Open& open, bool last_of_sequence) {
+    for (auto& file : open.files) keeper_.close_later(std::move(file), last_of_sequence);
+    open.files.clear();
 }
 
 void Stream::forget_old_blocks(LumiBlock keep) {
@@ -68,7 +112,7 @@ void Stream::forget_old_blocks(LumiBlock keep) {
         const auto oldest = std::ranges::min_element(
             open_, {}, [&](const auto& o) { return std::pair(o.first == keep, o.second.last_event); });
         closed_blocks_.insert(oldest->first);
-        keeper_.close_later(std::move(oldest->second.file), closed_block_is_final());
+        close_files(oldest->second, closed_block_is_final());
         open_.erase(oldest);
     }
     while (closed_blocks_.size() > closed_blocks_kept) closed_blocks_.erase(closed_blocks_.begin());
@@ -78,23 +122,34 @@ void Stream::close_due() {
     const std::scoped_lock lock(mutex_);
     const auto now = clock_.now();
     for (auto at = open_.begin(); at != open_.end();) {
-        const bool block_is_over = tag_.obeys_lumi_block && blocks_.over(at->first, at->second.last_event, now);
-        const bool aged = options_.file_age_max.count() > 0 && at->second.file->counts().events > 0 &&
-                          now - at->second.file->opened_at() >= options_.file_age_max;
-        if (!block_is_over && !aged && at->second.file->takes_more()) {
-            ++at;
-            continue;
+        auto& open = at->second;
+        if (tag_.obeys_lumi_block && blocks_.over(at->first, open.last_event, now)) {
+            closed_blocks_.insert(at->first);
+            close_files(open, closed_block_is_final());
+        } else {
+            std::erase_if(open.files, [&](std::shared_ptr<StreamFile>& file) {
+                const bool aged = options_.file_age_max.count() > 0 && file->counts().events > 0 &&
+                                  now - file->opened_at() >= options_.file_age_max;
+                if (!aged && file->takes_more()) return false;
+                keeper_.close_later(std::move(file), false);
+                return true;
+            });
         }
-        if (block_is_over) closed_blocks_.insert(at->first);
-        keeper_.close_later(std::move(at->second.file), block_is_over && closed_block_is_final());
-        at = open_.erase(at);
+        at = open.files.empty() ? open_.erase(at) : std::next(at);
     }
 }
 
 void Stream::close_all(bool run_ends) {
     const std::scoped_lock lock(mutex_);
-    for (auto& [block, open] : open_) keeper_.close_later(std::move(open.file), run_ends);
+    for (auto& [block, open] : open_) close_files(open, run_ends);
     open_.clear();
+}
+
+std::uint64_t Stream::files_open() const {
+    const std::scoped_lock lock(mutex_);
+    std::uint64_t files = 0;
+    for (const auto& [block, open] : open_) files += open.files.size();
+    return files;
 }
 
 std::uint64_t Stream::files_opened() const {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One stream of a run: which of its files an event goes to. A file ends by size, events, age or lumi
-// block; several lumi blocks stay open at once, and each closes when it is over (LumiBlocks).
+// block; several lumi blocks stay open at once, and each closes when it is over (LumiBlocks). A lumi block may have
+// several files open, each on another volume: an event goes to the one that waits for the fewest bytes to be durable
+// (decision 34).
 #pragma once
 
 #include <map>
@@ -9,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "accounts/lumi_blocks.hpp"
 #include "closing/file_keeper.hpp"
@@ -43,14 +46,24 @@ public:
     [[nodiscard]] Ledger& ledger() noexcept { return ledger_; }
     [[nodiscard]] const Ledger& ledger() const noexcept { return ledger_; }
     [[nodiscard]] std::uint64_t files_opened() const;
+    [[nodiscard]] std::uint64_t files_open() const;
 
 private:
-    struct Open {
-        std::shared_ptr<StreamFile> file;
+    struct Open {  // of a lumi block
+        std::vector<std::shared_ptr<StreamFile>> files;
         SteadyTime last_event;
+        SteadyTime next_further;  // no volume took a further file: tried again then
+    };
+    struct Backlog {
+        std::uint64_t bytes = 0;  // not durable yet
+        StreamFile* file = nullptr;
     };
 
     [[nodiscard]] bool is_full(const StreamFile& file, std::uint64_t next, SteadyTime now) const;
+    void find_usable(const Open* open, std::uint64_t length, SteadyTime now);
+    void close_ended(Open& open);
+    void open_further(Open& open, LumiBlock block, SteadyTime now);
+    void close_files(Open& open, bool last_of_sequence);
     void forget_old_blocks(LumiBlock keep);
     /// Else a late event opens another file, and no file before can be marked as the last.
     [[nodiscard]] bool closed_block_is_final() const noexcept { return options_.late == LatePolicy::reject; }
@@ -65,6 +78,7 @@ private:
 
     mutable std::mutex mutex_;
     std::map<LumiBlock, Open> open_;
+    std::vector<Backlog> usable_;        // scratch of assign(): open files that take the event
     std::set<LumiBlock> closed_blocks_;  // the newest ones, to know what is late
     std::uint64_t files_opened_ = 0;
 };

@@ -75,7 +75,7 @@ std::vector<StreamSummary> StreamSet::summary() const {
     std::vector<StreamSummary> all;
     const std::shared_lock lock(mutex_);
     for (const auto& [key, entry] : streams_)
-        all.push_back({key, entry.stream->ledger().counts(), entry.stream->files_opened()});
+        all.push_back({key, entry.stream->ledger().counts(), entry.stream->files_opened(), entry.stream->files_open()});
     return all;
 }
 

@@ -228,7 +228,7 @@ std::optional<StreamFile::Flush> StreamFile::flush() {
             const auto from = direct_ ? round_down(segment.written) : segment.written;
             const auto to = direct_ ? round_up(upto) : upto;
             // Behind the last event zeros, not what the memory held before: they could be taken for an event.
-            if (upto == end_) std::memset(segment.memory + (upto - segment.begin), 0, to - upto);
+            if (end_ < to) std::memset(segment.memory + (end_ - segment.begin), 0, to - end_);
             segment.written = upto;
             ++segment.flushes;
             writes.push_back({from, {segment.memory + (from - segment.begin), to - from}});
@@ -418,6 +418,11 @@ void StreamFile::release_idle() {
 StreamFile::Counts StreamFile::counts() const {
     const std::scoped_lock lock(mutex_);
     return {events_, event_bytes_, end_};
+}
+
+std::uint64_t StreamFile::bytes_not_durable() const {
+    const std::scoped_lock lock(mutex_);
+    return end_ - durable_.size;
 }
 
 }  // namespace weir::recorder

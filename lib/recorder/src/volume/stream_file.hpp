@@ -129,6 +129,8 @@ public:
         std::uint64_t size = 0;               // of the file
     };
     [[nodiscard]] Counts counts() const;
+    /// Of the file, what is assigned and not on stable storage.
+    [[nodiscard]] std::uint64_t bytes_not_durable() const;
     /// Of what is on stable storage. Final once the file was abandoned.
     [[nodiscard]] Counts durable() const;
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Thousands of small recordings in weather drawn from a seed: disks that fail or fill up, power failures that
 // lose or reorder what was not synced, connections that are cut at any byte, recorders and senders that are killed,
-// senders that send again, builders of the same event, more files than blocks of memory, journals that are damaged. At
+// senders that send again, builders of the same event, more files than blocks of memory, journals that are damaged,
+// several volumes and files of a stream. At
 // every quiet point the ledger balances (promise 1), in the end every acknowledged event is stored exactly once
 // (promise 2). What a seed draws is always the same; how threads interleave is the machine's. docs/proof.md
 #include <fmt/format.h>
@@ -27,12 +28,19 @@ constexpr std::uint64_t shares = 16;  // of the seeds, to be run side by side, a
 
 class Simulation {
 public:
-    explicit Simulation(std::uint64_t seed) : random_(seed), duplicates_(seed), crowd_(seed), damage_(seed) {
+    explicit Simulation(std::uint64_t seed)
+        : random_(seed), duplicates_(seed), crowd_(seed), damage_(seed), volumes_(~seed) {
         storm_.options.unique_events = duplicates_() % 2 == 0;
         storm_.options.file_events_max = static_cast<std::uint32_t>(2 + below(6));
         storm_.options.sync_interval = std::chrono::milliseconds{1 + below(3)};
         storm_.options.mode = below(4) == 0 ? Mode::original : Mode::receipt;
         storm_.options.receiver.threads = static_cast<unsigned>(1 + below(2));
+        if (const auto volumes = 1 + volumes_() % 4; volumes > 1) {
+            storm_.use_volumes(volumes);
+            storm_.options.files_per_stream = static_cast<std::uint32_t>(1 + volumes_() % 3);
+            storm_.options.streams_max = 3;
+            note(fmt::format("{} volumes, {} files of a stream", volumes, storm_.options.files_per_stream));
+        }
         crowded_ = crowd_() % 4 == 0;
         if (!crowded_) return;
         storm_.options.memory = 256_KiB;  // 32 blocks
@@ -192,8 +200,8 @@ private:
         storm_.network->cut(way, behind);
     }
 
-    std::mt19937_64 random_, duplicates_;  // two, so that duplicates change nothing else that a seed draws
-    std::mt19937_64 crowd_, damage_;       // what is drawn for them changes nothing else
+    std::mt19937_64 random_, duplicates_;       // two, so that duplicates change nothing else that a seed draws
+    std::mt19937_64 crowd_, damage_, volumes_;  // what is drawn for them changes nothing else
     bool crowded_ = false;
     Storm storm_;
     std::uint64_t next_id_ = 1;

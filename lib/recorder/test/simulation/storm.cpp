@@ -147,6 +147,23 @@ Storm::~Storm() {
     std::filesystem::remove_all(directory_);
 }
 
+void Storm::use_volumes(std::size_t count) {
+    while (options.directories.size() < count) {
+        options.directories.push_back(directory_ / fmt::format("volume-{}", options.directories.size() + 1));
+        std::filesystem::create_directory(options.directories.back());
+    }
+}
+
+/// Of all volumes.
+std::vector<std::filesystem::path> Storm::journals() const {
+    std::vector<std::filesystem::path> all;
+    for (const auto& volume : options.directories) {
+        auto journals = datafile::JournalWriter::find(volume).value();
+        std::ranges::move(journals, std::back_inserter(all));
+    }
+    return all;
+}
+
 Result<> Storm::start_recorder() {
     auto opened = Recorder::open(
         options,
@@ -184,7 +201,7 @@ void Storm::open(StormSender& sender) {
 
 std::string Storm::what_is_there() const {
     std::string text;
-    for (const auto& entry : std::filesystem::directory_iterator(directory_))
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_))
         text += entry.path().filename().native() + "; ";
     const auto catalogue = catalogue::open_sqlite_catalogue(catalogue::catalogue_path(directory_));
     const auto rows =
@@ -249,9 +266,9 @@ void Storm::restore_catalogue() {
 }
 
 std::string Storm::damage_journal(std::mt19937_64& random) {
-    const auto journals = datafile::JournalWriter::find(directory_).value();
-    if (journals.empty()) return "";
-    const auto& journal = journals[random() % journals.size()];
+    const auto found = journals();
+    if (found.empty()) return "";
+    const auto& journal = found[random() % found.size()];
     const auto older = older_journals_.find(journal);
     return fmt::format(
         "{}: {}", journal.filename().native(),
@@ -259,8 +276,7 @@ std::string Storm::damage_journal(std::mt19937_64& random) {
 }
 
 void Storm::copy_journals() {
-    const auto journals = datafile::JournalWriter::find(directory_).value();
-    for (const auto& journal : journals) {
+    for (const auto& journal : journals()) {
         if (auto bytes = datafile::read_records(journal)) older_journals_[journal] = std::move(*bytes);
     }
 }
@@ -364,7 +380,7 @@ AssertionResult Storm::nothing_lost() const {
         const auto& damage = verified.damages.front();
         return AssertionFailure() << damage.path << " offset " << damage.offset << ": " << damage.reason;
     }
-    for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_)) {
         const auto name = entry.path().filename().native();
         if (name.ends_with(".index.writing"))
             continue;  // could not be removed; the next start does, and nothing needs it

@@ -73,6 +73,9 @@ public:
     Storm();
     ~Storm();
 
+    /// Before the first recorder: it has so many directories.
+    void use_volumes(std::size_t count);
+
     /// A recorder begins on what the disk holds; the first one takes a free port, all others the same.
     [[nodiscard]] Result<> start_recorder();
     /// It ends as it should. When something fails on the way, another one goes on where it was, and ends.
@@ -126,10 +129,11 @@ private:
     void keep_catalogue();
     void restore_catalogue();
     [[nodiscard]] bool run_is_closed() const;
+    [[nodiscard]] std::vector<std::filesystem::path> journals() const;
     std::map<std::filesystem::path, std::vector<std::byte>> older_journals_;
     [[nodiscard]] std::string what_is_there() const;  // files and rows of the catalogue, for a failure's message
 
-    std::filesystem::path directory_;
+    std::filesystem::path directory_;                    // the first volume, with the catalogue; others lie in it
     std::map<std::string, std::string> kept_catalogue_;  // its files, by ending
     SystemClock clock_;
 };

@@ -189,6 +189,7 @@ Result<RecoveredFile> recover_file_by_walking(const std::filesystem::path& writi
         if (copies.empty()) {
             opened.blocks_before = number - 1;
             opened.events_before = opened.blocks_before;
+            opened.counts_alone = opened.sequence > 1 && number == 1;  // or all files before it were empty
         }
         datafile::StoredCopy copy;
         copy.guid = opened.guid;

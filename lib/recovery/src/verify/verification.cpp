@@ -134,6 +134,10 @@ void verify_with_index(const File& file, const datafile::StoredIndex& index, Exa
     } else {
         all_read = false;
     }
+    if (opened.counts_alone && (opened.blocks_before != 0 || opened.events_before != 0 || opened.bytes_before != 0))
+        examination.damage(
+            std::nullopt, opened.start.size(),
+            fmt::format("data block numbers begin after {} where they count within the file", opened.blocks_before));
     std::uint64_t number = 0;
     std::uint64_t end = opened.start.size();
     for (const auto& copy : index.copies) {
@@ -236,7 +240,8 @@ void verify_by_walking(datafile::RawFileReader& reader, Examination& examination
 }
 
 /// Block numbers from each file of a sequence to the next, where that one is here: others may be deleted by now. What a
-/// crash cut off had numbers too: with a file that was cut, or after it, there may be a gap.
+/// crash cut off had numbers too: with a file that was cut, or after it, there may be a gap. A file whose numbers count
+/// within it proves itself, and nothing of the next.
 void check_sequences(std::span<const FileToVerify> files, VerificationReport& report) {
     using Key = std::tuple<RunNumber, std::string, std::string, std::string, LumiBlock>;
     std::map<Key, std::map<std::uint32_t, const FileToVerify*>> sequences;
@@ -246,7 +251,7 @@ void check_sequences(std::span<const FileToVerify> files, VerificationReport& re
         sequences[{row.run, row.recorder, row.stream_type, row.stream_name, row.lumi_block}][row.sequence] = &file;
     }
     for (const auto& [key, sequence] : sequences) {
-        std::uint64_t before = 0;
+        std::optional<std::uint64_t> before = 0;
         std::uint32_t last = 0;
         bool cut = false;
         for (const auto& [number, file] : sequence) {
@@ -254,11 +259,12 @@ void check_sequences(std::span<const FileToVerify> files, VerificationReport& re
             if (!index) break;  // reported already
             cut = cut || index->closed.cut || file->row->file_health != catalogue::FileHealth::sane;
             const auto begins_after = index->opened.blocks_before;
-            if (number == last + 1 && begins_after != before && !(cut && begins_after > before))
-                report.damages.push_back(
-                    {file->path, 1, index->opened.start.size(),
-                     fmt::format("data block numbers begin after {}, the sequence stood at {}", begins_after, before)});
-            before = index->opened.blocks_before + index->closed.events;
+            const bool alone = index->opened.counts_alone;
+            if (!alone && before && number == last + 1 && begins_after != *before && !(cut && begins_after > *before))
+                report.damages.push_back({file->path, 1, index->opened.start.size(),
+                                          fmt::format("data block numbers begin after {}, the sequence stood at {}",
+                                                      begins_after, *before)});
+            before = alone ? std::nullopt : std::optional(begins_after + index->closed.events);
             last = number;
         }
     }

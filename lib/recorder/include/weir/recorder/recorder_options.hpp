@@ -54,6 +54,7 @@ struct RecorderOptions {
     Bytes file_size_max = 4_GiB;
     std::uint32_t file_events_max = 0;  // 0: no limit
     std::chrono::seconds file_age_max{0};
+    std::uint32_t files_per_stream = 1;  // open at once, of a stream and lumi block, each on another volume
     std::uint32_t streams_max = 64;
     std::uint32_t lumi_blocks_open_max = 8;              // of a stream
     std::chrono::milliseconds lumi_block_grace{10'000};  // after the first event of a newer block

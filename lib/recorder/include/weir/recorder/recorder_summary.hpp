@@ -47,7 +47,8 @@ struct VolumeSummary {
 struct StreamSummary {
     std::string name;  // type_name
     CopyCounts copies;
-    std::uint64_t files = 0;
+    std::uint64_t files = 0;  // that were opened
+    std::uint64_t files_open = 0;
 };
 
 /// How far one duty of the recorder has come. It hangs when it has work and `done` does not rise.
