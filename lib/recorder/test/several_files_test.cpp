@@ -231,13 +231,22 @@ TEST_F(SeveralFiles, WithoutJournalAndIndexTheyAreRecoveredByTheirStructure) {
     begin();
     send_at_once(12);
     crash();
+    std::uint64_t damaged = 0;
     for (const auto& directory : options_.directories) {
         for (const auto& entry : std::filesystem::directory_iterator(directory)) {
             const auto name = entry.path().filename().native();
             if (name.starts_with("weir.journal") || name.ends_with(".index.writing"))
                 std::filesystem::remove(entry.path());
+            if (!name.ends_with("_0002.writing")) continue;
+            std::vector<std::byte> bytes;  // of this one nothing is left
+            auto reader = datafile::RawFileReader::open(entry.path()).value();
+            const auto first = reader.position();
+            while (reader.next(bytes).value_or(std::nullopt)) ++damaged;
+            auto file = File::open(entry.path(), File::Mode::read_write).value();
+            ASSERT_TRUE(file.write_at(first, std::vector(4, std::byte{1})));
         }
     }
+    ASSERT_GT(damaged, 0U);
     begin();
     ASSERT_TRUE(recorder_->stop(60s).has_value());
     const auto report = verify();
@@ -245,7 +254,7 @@ TEST_F(SeveralFiles, WithoutJournalAndIndexTheyAreRecoveredByTheirStructure) {
     for (const auto& damage : report.damages) ADD_FAILURE() << damage.path << ": " << damage.reason;
     std::uint64_t events = 0;
     for (const auto& row : files()) events += row.events;
-    EXPECT_EQ(events, 12U);
+    EXPECT_EQ(events, 12U - damaged);
 }
 
 TEST_F(SeveralFiles, ALostCatalogueComesBackFromThemAndAVolumeOfThemIsDrained) {

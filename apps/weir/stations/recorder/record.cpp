@@ -195,8 +195,7 @@ void add_record(CLI::App& parent, Command& chosen) {
         add_command(parent, group_record, "record", "records the events of one run: TCP in, verified files out",
                     "weir record --listen localhost:9000 --dir /data1 --dir /data2 --create");
     auto& given = options->given;
-    given.push_back(
-        &add_value(command, "--listen", s.listen, "H:P", "address and port for senders; port 0: any free one"));
+    given.push_back(&add_value(command, "--listen", s.listen, "H:P", "for senders; port 0: any free one"));
     given.push_back(&add_value(command, "--dir", s.directories, "D", "where files go; once for each disk"));
     given.push_back(&add_flag(command, "--create", s.options.create_directories,
                               "take new directories into use; make those that are not there"));

@@ -189,7 +189,6 @@ Result<RecoveredFile> recover_file_by_walking(const std::filesystem::path& writi
         if (copies.empty()) {
             opened.blocks_before = number - 1;
             opened.events_before = opened.blocks_before;
-            opened.counts_alone = opened.sequence > 1 && number == 1;  // or all files before it were empty
         }
         datafile::StoredCopy copy;
         copy.guid = opened.guid;
@@ -201,6 +200,8 @@ Result<RecoveredFile> recover_file_by_walking(const std::filesystem::path& writi
         copy.placed_crc32c = datafile::placed_crc32c(copy.guid, copy.offset, copy.crc32c, copy.length);
         copies.push_back(copy);
     }
+    // Or all files before it were empty; or it is, then nothing is known of those before it.
+    opened.counts_alone = opened.sequence > 1 && opened.blocks_before == 0;
     std::optional<std::filesystem::path> rest;
     if (!reader.end()) {
         const auto& last = copies.empty() ? datafile::StoredCopy{} : copies.back();
