@@ -63,18 +63,23 @@ protected:
         return n;
     }
 
-    static void with_a_fault_at_every(Call call, int error, std::uint64_t calls_at_least) {
+    static void with_a_fault_at_every(Call call, int error, std::uint64_t calls_at_least, std::uint32_t files = 1) {
         const auto calls = until_it_passes(
-            [&](Storm& storm, std::uint64_t n) {  // by turns this call only, and all from then on until it is repaired
+            [&](Storm& storm, std::uint64_t n) {
+                storm.use_volumes(files);
+                storm.options.files_per_stream = files;
+                // By turns this call only, and all from then on until it is repaired.
                 storm.faults.set({.call = call, .nth = n, .error = error, .from_then_on = n % 2 == 0});
             },
             [](const Storm& storm) { return storm.faults.fired(); });
         EXPECT_GT(calls, calls_at_least) << "the fault must have been met";
     }
 
-    static void with_a_crash_at_every_change(Kept kept, std::uint64_t seed) {
+    static void with_a_crash_at_every_change(Kept kept, std::uint64_t seed, std::uint32_t files = 1) {
         const auto calls = until_it_passes(
             [&](Storm& storm, std::uint64_t n) {
+                storm.use_volumes(files);
+                storm.options.files_per_stream = files;
                 storm.kept = kept;
                 storm.seed = n * 1000 + seed;
                 storm.disk.crash_at(n);
@@ -105,6 +110,10 @@ TEST_F(RecorderAnomaly, AnyFileMayNotOpen) { with_a_fault_at_every(Call::open, E
 TEST_F(RecorderAnomaly, AnyCloseMayFail) { with_a_fault_at_every(Call::close, EIO, 12); }
 TEST_F(RecorderAnomaly, AnyCutMayFail) { with_a_fault_at_every(Call::ftruncate, EIO, 4); }
 TEST_F(RecorderAnomaly, AnyRemovalMayFail) { with_a_fault_at_every(Call::unlink, EIO, 1); }
+
+TEST_F(RecorderAnomaly, WithTwoFilesOfAStreamAnyWriteMayFail) { with_a_fault_at_every(Call::pwrite, EIO, 20, 2); }
+TEST_F(RecorderAnomaly, WithTwoFilesOfAStreamAnySyncMayFail) { with_a_fault_at_every(Call::fdatasync, EIO, 15, 2); }
+TEST_F(RecorderAnomaly, WithTwoFilesOfAStreamAnyFileMayNotOpen) { with_a_fault_at_every(Call::open, EMFILE, 12, 2); }
 
 TEST_F(RecorderAnomaly, AWriteThatFailsBetweenTwoRoundsOfSyncsIsNoticed) {
     Storm storm;
@@ -145,6 +154,10 @@ TEST_F(RecorderAnomaly, ThePowerMayFailAtAnyChangeWithTheLastWritesTorn) {
 }
 TEST_F(RecorderAnomaly, ThePowerMayFailAtAnyChangeWithWritesAndNamesInAnyOrder) {
     for (const std::uint64_t seed : {1U, 2U}) with_a_crash_at_every_change(Kept::reordered, seed);
+}
+TEST_F(RecorderAnomaly, WithTwoFilesOfAStreamThePowerMayFailAtAnyChange) {
+    with_a_crash_at_every_change(Kept::nothing, 0, 2);
+    with_a_crash_at_every_change(Kept::reordered, 3, 2);
 }
 
 }  // namespace
