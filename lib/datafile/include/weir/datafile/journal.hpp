@@ -34,8 +34,8 @@ struct FileOpened {
     std::string stream_type, stream_name;
     std::string name;  // without ending
     std::vector<std::byte> start;
-    /// Several files of its sequence are open at once: its block numbers count within the file, from 1, and all that is
-    /// "before" is 0.
+    /// Several files of its sequence may be open at once: its block numbers count within the file, from 1, and all that
+    /// is "before" is 0.
     bool counts_alone = false;
 
     bool operator==(const FileOpened&) const = default;

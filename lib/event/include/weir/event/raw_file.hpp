@@ -74,7 +74,7 @@ struct FileHead {
 };
 
 struct DataSeparator {
-    std::uint32_t block_number = 0;  // starts at 1, runs on over the files of one sequence
+    std::uint32_t block_number = 0;  // starts at 1, runs on over the files of one sequence, or counts within each
     std::uint32_t size = 0;          // bytes that follow
 
     bool operator==(const DataSeparator&) const noexcept = default;

@@ -63,7 +63,8 @@ struct FileToVerify {
     std::optional<catalogue::FileRow> row;
 };
 
-/// Each file, that the data block numbers run on over the files of each sequence, and that no recorder has stored a
+/// Each file, that the data block numbers run on over the files of each sequence (but for files that count alone), and
+/// that no recorder has stored a
 /// copy of an event twice (its files' indexes name the sender and the number).
 [[nodiscard]] VerificationReport verify_files(std::span<const FileToVerify> files, const VerificationOptions& options);
 
