@@ -31,8 +31,9 @@ class BroughtMachines(Machines):
     """`engine`: "ssh", "slurm", or "" for agents that the test starts. `joins`: no machine has a certificate; each gets one of the
     partition's own authority with a token."""
 
-    def __init__(self, test, engine, names=("h1", "h2", "h3"), joins=False, **more):
+    def __init__(self, test, engine, names=("h1", "h2", "h3"), joins=False, features=None, **more):
         super().__init__(test, names=names, **more)
+        self.features = features  # of nodes of Slurm
         self.engine, self.ssh, self.slurm, self.environment, self.joins = engine, None, None, None, joins
         if joins:
             place = f"{self.bed.control.address}:7300"
@@ -58,7 +59,7 @@ class BroughtMachines(Machines):
         if self.engine == "ssh":
             self.ssh = ssh_bed.Ssh(self.bed)
         elif self.engine == "slurm":
-            self.slurm = slurm_bed.Slurm(self.bed, timeout_s=5)
+            self.slurm = slurm_bed.Slurm(self.bed, timeout_s=5, features=self.features)
             self.environment = self.slurm.environment
         else:
             return super().__enter__()

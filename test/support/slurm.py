@@ -43,14 +43,16 @@ class Slurm:
     """Starts it on all machines of `hosts`, and waits until they are idle. It ends with their power.
 
     timeout_s      silence of a machine after which it is down (Slurm's default: 300)
+    features       of machines, by name: what a constraint asks for
     cred_expire_s  also how long a job waits before it is started again (Slurm's default: 120)
     """
 
-    def __init__(self, hosts, timeout_s=10, cred_expire_s=5, cpus=8):
+    def __init__(self, hosts, timeout_s=10, cred_expire_s=5, cpus=8, features=None):
         self.hosts, self.control = hosts, hosts.control
         self.configuration = hosts.shared / "slurm.conf"
         self.machines = [host for host in hosts.all() if host is not hosts.control]
-        nodes = "\n".join(f"NodeName={host.name} NodeAddr={host.address} CPUs={cpus} State=UNKNOWN" for host in self.machines)
+        nodes = "\n".join(f"NodeName={host.name} NodeAddr={host.address} CPUs={cpus} State=UNKNOWN"
+                          + (f" Feature={features[host.name]}" if features and host.name in features else "") for host in self.machines)
         self.configuration.write_text(CONFIGURATION.format(control=self.control.address, cred_expire_s=cred_expire_s, timeout_s=timeout_s,
                                                            folder=hosts.folder, nodes=nodes))
         self.environment = {"SLURM_CONF": str(self.configuration), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}

@@ -375,6 +375,7 @@ Reached stations_on_hosts(const control::Partition& partition, const RunOptions&
         .epoch = next_epoch(partition, directory, calls, clock),
         .partition_file = directory.partition_file(),
         .take_over = options.take_over,
+        .memory = control::HostMemory::file_in(directory.path()),
         .engines = has_engine ? engines.get() : nullptr,  // who has none is not asked for each step
     };
     auto launcher = std::make_unique<control::HostLauncher>(partition, of_hosts, calls, events, report, clock);
@@ -552,6 +553,9 @@ int run_run(RunOptions& options) {
         if (!taken) return fail_with(weir_run, taken.error());
     }
     std::filesystem::remove(RunDirectory::result_file(directory->path()), failed);  // of a run before
+    if (const auto known = control::HostMemory(control::HostMemory::file_in(directory->path())).recall(*partition);
+        !known)
+        return fail_with(weir_run, known.error());
     options.adopt = options.take_over && is_that_of_left(*directory, record->text);
     if (const auto written = directory->write_partition_file(record->text); !written)
         return fail_with(weir_run, written.error());

@@ -221,17 +221,24 @@ void print_status(const json::object& partition) {
 }
 
 std::string hosts_text(const json::array& hosts) {
-    Table table({{"host"},
-                 {"state"},
-                 {"stations", Table::Align::right},
-                 {"silent s", Table::Align::right},
-                 {"agent"},
-                 {"trouble"}});
+    const bool groups = std::ranges::any_of(hosts, [](const json::value& value) {
+        const auto* host = value.if_object();
+        return host != nullptr && !text_of(*host, "node").empty();
+    });
+    std::vector<Table::Column> columns{
+        {"host"}, {"state"}, {"stations", Table::Align::right}, {"silent s", Table::Align::right}, {"agent"}};
+    if (groups) columns.push_back({"node"});
+    columns.push_back({"trouble"});
+    Table table(std::move(columns));
     for (const auto& value : hosts) {
-        if (const auto* host = value.if_object())
-            table.add({text_of(*host, "name"), text_of(*host, "state"), with_commas(number_of(*host, "stations")),
-                       fmt::format("{:.1f}", real_of(*host, "silent")), text_of(*host, "address"),
-                       printable(text_of(*host, "trouble"))});
+        const auto* host = value.if_object();
+        if (host == nullptr) continue;
+        std::vector<std::string> cells{text_of(*host, "name"), text_of(*host, "state"),
+                                       with_commas(number_of(*host, "stations")),
+                                       fmt::format("{:.1f}", real_of(*host, "silent")), text_of(*host, "address")};
+        if (groups) cells.push_back(printable(text_of(*host, "node")));
+        cells.push_back(printable(text_of(*host, "trouble")));
+        table.add(std::move(cells));
     }
     return table.text();
 }

@@ -229,11 +229,10 @@ bool StationControl::waits_for_machine(SteadyTime now) {
     if (!waits_since_) waits_since_ = now;
     begun_ = now;
     if (now - *waits_since_ >= times_.hosts_deadline) {
-        const auto host = process_->host();
+        const auto lacks = process_->waits_for();
         waits_since_.reset();
-        fail({false, false,
-              fmt::format("was not started: its machine {} was not there for {}", host,
-                          seconds_text(times_.hosts_deadline))});
+        fail(
+            {false, false, fmt::format("was not started: {}, for {} now", lacks, seconds_text(times_.hosts_deadline))});
         return false;
     }
     return true;

@@ -270,6 +270,82 @@ TEST_F(EnginesTest, AControllerThatIsNotThereCostsNoJob) {
     EXPECT_THAT(outcome(*engine).error().message(), HasSubstr("which is no job"));
 }
 
+const std::string group_slurm =
+    "[hosts.disk]\naddress = \"10.77.0.11:7400\"\n[hosts.worker]\naddress = \":7400\"\nengine = \"slurm\"\ncount = 2\n"
+    "constraint = \"bigmem\"\n[engine.slurm]\ndir = \"/data/weir\"\ncertificates = \"/etc/weir\"\n";
+
+TEST_F(EnginesTest, SlurmChoosesTheNodeOfAMachineOfAGroupAndIsAskedWhereItIs) {
+    script("sbatch", "cat >" + (folder / "script").native() + "; echo 17");
+    script("scontrol", "echo 'NodeName=n3 Arch=x86_64 NodeAddr=10.77.0.13 NodeHostName=n3'");
+    const auto partition = partition_with(group_slurm);
+    const auto engine = make_slurm_engine(partition.hosts[1], system_clock());
+    script("squeue", "");
+    engine->avoid({"n1", "n2"});
+    engine->bring({});
+    EXPECT_EQ(*outcome(*engine), "job 17 of Slurm shall start its agent");
+    EXPECT_THAT(text_of_file("calls"), HasSubstr("squeue --noheader --me --name=weir-weir-worker-1 --format=%i %T %N"));
+    EXPECT_THAT(text_of_file("calls"), HasSubstr("--job-name=weir-weir-worker-1 --exclusive --constraint=bigmem "
+                                                 "--exclude=n1,n2\n"));
+    EXPECT_THAT(text_of_file("script"), HasSubstr("--name 'worker-1' --listen '0.0.0.0:7400' "));
+    EXPECT_EQ(*engine->place(), (HostPlace{.job = "17"}));
+    script("squeue", "echo 'weir-weir-worker-1 PENDING  (Resources)'");
+    engine->bring({});
+    EXPECT_EQ(*outcome(*engine), "its job 17 is PENDING (Resources)");
+    script("squeue", "echo 'weir-weir-worker-1 RUNNING n3 (None)'");
+    engine->bring({});
+    EXPECT_EQ(*outcome(*engine), "its job 17 runs on n3, at 10.77.0.13:7400");
+    EXPECT_EQ(*engine->place(), (HostPlace{"17", "n3", "10.77.0.13:7400", ""}));
+    engine->bring({});
+    EXPECT_THAT(*outcome(*engine), HasSubstr("its job 17 runs, and no agent answers at 10.77.0.13:7400"));
+    script("squeue", "echo 'another RUNNING n9 (None)'");  // of somebody else by now
+    script("sbatch", "echo 18");
+    engine->bring({});
+    EXPECT_EQ(*outcome(*engine), "job 18 of Slurm shall start its agent");
+    EXPECT_EQ(*engine->place(), (HostPlace{.job = "18"}));
+}
+
+TEST_F(EnginesTest, AMachineThatKeepsItsNodeIsAskedForThatAlone) {
+    script("sbatch", "echo 18");
+    script("squeue", "");
+    auto text = group_slurm;
+    text.replace(text.find("count = 2"), 9, "count = 2\npinned = true");
+    auto partition = partition_with(text);
+    partition.hosts[1].place = {"17", "n3", "10.77.0.13:7400", "agent"};
+    const auto engine = make_slurm_engine(partition.hosts[1], system_clock());
+    engine->avoid({"n1"});
+    engine->bring({});
+    EXPECT_EQ(*outcome(*engine), "job 18 of Slurm shall start its agent");
+    EXPECT_EQ(calls_of("squeue"), 2U) << "for job 17, and for one by that name that is not known";
+    EXPECT_THAT(text_of_file("calls"), HasSubstr("--exclusive --nodelist=n3\n"));
+    EXPECT_EQ(*engine->place(), (HostPlace{.job = "18", .node = "n3"}));
+}
+
+TEST_F(EnginesTest, WhatSlurmPrintsOfANodeIsChecked) {
+    script("scontrol", "echo NodeAddr=127.0.0.1");
+    auto partition = partition_with(group_slurm);
+    partition.hosts[1].place.job = "17";
+    const auto error_with = [&](const std::string& line) {
+        script("squeue", "echo '" + line + "'");
+        const auto engine = make_slurm_engine(partition.hosts[1], system_clock());
+        engine->bring({});
+        const auto end = outcome(*engine);
+        return end ? *end : end.error().message();
+    };
+    EXPECT_EQ(error_with("weir-weir-worker-1 RUNNING --help (None)"),
+              "squeue printed \"--help\" for the node of job 17, which is no name");
+    EXPECT_THAT(error_with("weir-weir-worker-1 RUNNING n[1-2] (None)"), HasSubstr("is no name"));
+    EXPECT_EQ(error_with("weir-weir-worker-1 RUNNING n3 (None)"),
+              "scontrol printed no address of n3 that others can reach");
+    script("scontrol", "echo NodeAddr=n3.example");
+    script("getent", "printf '127.0.1.1 STREAM n3\nfe80::1 STREAM\n10.77.0.13 STREAM\n'");
+    EXPECT_EQ(error_with("weir-weir-worker-1 RUNNING n3 (None)"), "its job 17 runs on n3, at 10.77.0.13:7400");
+    EXPECT_THAT(text_of_file("calls"), HasSubstr("getent ahosts n3.example\n"));
+    script("getent", "exit 2");
+    EXPECT_THAT(error_with("weir-weir-worker-1 RUNNING n3 (None)"), HasSubstr("no address of n3 is known here"));
+    script("scontrol", "echo NodeAddr=fd00:77::13");
+    EXPECT_THAT(error_with("weir-weir-worker-1 RUNNING n3 (None)"), HasSubstr("at [fd00:77::13]:7400"));
+}
+
 class EnginesOfAPartition : public EnginesTest {
 protected:
     HostView view(const std::string& state, bool answers = false) {

@@ -47,6 +47,9 @@ TEST(HostMessagesTest, APollIsReadAsItWasWritten) {
     EXPECT_THAT(read->kept, ElementsAre(5U, 1'795'746'520'030'000'003U));
     EXPECT_FALSE(read->last);
     EXPECT_TRUE(parse_host_poll(to_json(HostPoll{who, 4, 99, 0, {}, true}))->last);
+    const auto to_one = parse_host_poll(to_json(HostPoll{who, 4, 99, 0, {}, false, "worker-1", "36D87C26"}));
+    EXPECT_EQ(to_one->machine, "worker-1");
+    EXPECT_EQ(to_one->instance, "36D87C26");
 }
 
 TEST(HostMessagesTest, APollThatDoesNotSayWhatIsKeptEndsNothing) {

@@ -15,7 +15,7 @@ namespace weir::control {
 
 /// "'weir' host --name 'h1' ...", for a machine that is complete (see set_engine()). The agent ends with its run
 /// control. `in_background`: the command ends when the agent is there. Where the machine joins, it reads a token from
-/// stdin.
+/// stdin. One of a group listens at all addresses of its node.
 [[nodiscard]] std::string agent_command(const HostEntry& host, bool in_background);
 
 }  // namespace weir::control

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "weir/base/clock.hpp"
 #include "weir/base/result.hpp"
@@ -22,6 +23,12 @@ public:
     virtual void bring(const std::string& token) = 0;
     /// Begins to take back what was begun for the machine: run control ends, and its agent does not answer.
     virtual void take_back() = 0;
+    /// Its agent ends by itself, and with it what was begun.
+    virtual void over() {}
+    /// Nodes that other machines of the partition have: none of them is asked for from now on.
+    virtual void avoid(std::vector<std::string> /*nodes*/) {}
+    /// Where it is, as far as the engine has found out; nullptr: the partition file says that.
+    [[nodiscard]] virtual const HostPlace* place() const { return nullptr; }
     /// What is not known to be taken back, for a person who has to do it: "job 17". Empty: nothing that could be.
     [[nodiscard]] virtual std::string remains() const = 0;
     /// What came of it, once it is known: in words, or the error as one line. Nothing: it goes on.

@@ -31,6 +31,9 @@ std::unique_ptr<HostEngine> engine_of(const HostEntry& host, const Clock& clock)
     return nullptr;
 }
 
+/// A run control before has asked for it.
+bool engine_has_begun(const HostEntry& host) { return !host.place.job.empty(); }
+
 }  // namespace
 
 struct HostEngines::Machine {
@@ -67,6 +70,7 @@ HostEngines::HostEngines(const Partition& partition, MakeToken make_token, Repor
     for (const auto& host : partition.hosts) {
         auto engine = engine_of(host, clock);
         machines_.push_back(engine ? std::make_unique<Machine>(host, std::move(engine)) : nullptr);
+        if (engine_has_begun(host) && machines_.back()) machines_.back()->begun = true;
     }
 }
 
@@ -109,8 +113,26 @@ void HostEngines::bring(Machine& machine, SteadyTime now) {
         machine.token = std::move(*token);
         machine.token_made = now;
     }
+    if (machine.entry.in_group()) machine.engine->avoid(nodes_of_others(machine));
     machine.engine->bring(machine.token);
     machine.trying = machine.begun = true;
+}
+
+/// Slurm gives a whole node to a job of a group; but where its administrator has others share it, or the partition file
+/// names a node, two machines would want one port.
+std::vector<std::string> HostEngines::nodes_of_others(const Machine& machine) const {
+    std::vector<std::string> nodes;
+    for (const auto& other : machines_) {
+        if (!other || other.get() == &machine || other->entry.start.engine != EngineKind::slurm) continue;
+        const auto* place = other->engine->place();
+        const auto& node = place != nullptr ? place->node : other->entry.start.machine;
+        if (!node.empty()) nodes.push_back(node);
+    }
+    return nodes;
+}
+
+const HostPlace* HostEngines::place(std::size_t host) const noexcept {
+    return host < machines_.size() && machines_[host] ? machines_[host]->engine->place() : nullptr;
 }
 
 bool HostEngines::has_begun(std::size_t host) const noexcept {
@@ -135,6 +157,7 @@ void HostEngines::end(const std::vector<HostView>& hosts) {
     std::vector<Machine*> taken_back;
     for (std::size_t i = 0; i < std::min(hosts.size(), machines_.size()); ++i) {
         auto* machine = machines_[i].get();
+        if (machine != nullptr && machine->entry.in_group() && hosts[i].ends) machine->engine->over();
         // One that answers and does not end obeys another run control.
         if (machine == nullptr || !machine->begun || hosts[i].ends || hosts[i].answers) continue;
         machine->engine->take_back();

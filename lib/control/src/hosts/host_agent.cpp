@@ -147,6 +147,12 @@ public:
         if (over()) return answer(ends());
         auto order = parse_host_poll(body);
         if (!order) return answer(http_error(400, order.error().message()));
+        if (!order->machine.empty() && order->machine != options_.name)
+            return answer(http_error(
+                misdirected, fmt::format("this is the agent of {}, and not of {}", options_.name, order->machine)));
+        if (!order->instance.empty() && order->instance != instance_)
+            return answer(http_error(
+                misdirected, fmt::format("this is another agent of {} than the one that is meant", options_.name)));
         if (const auto refused = obey(order->commander)) return answer(http_error(409, *refused));
         if (order->number <= poll_number_) return answer(http_error(409, "a later poll has come already"));
         for (auto& [name, hosted] : processes_) {

@@ -47,16 +47,17 @@ std::vector<std::string> names_of(json::Fields& fields, const char* name) {
 }  // namespace
 
 Result<boost::json::value> HostBooks::ask(boost::json::object request) const {
-    if (!there_()) return fail(Errc::io, fmt::format("{} is lost, and the books of the recorder there", address_));
+    const auto address = address_();
+    if (!address) return fail(Errc::io, fmt::format("{} is lost, and the books of the recorder there", machine_));
     request["commander"] = json_of(commander_);
     request["directory"] = json::safe(directory_);
     request["catalogue"] = json::safe(catalogue_);
     const auto promise = std::make_shared<std::promise<Result<service::ControlAnswer>>>();
     auto answered = promise->get_future();
-    calls_.post(address_, "/books", json::serialize(request), books_deadline,
+    calls_.post(*address, "/books", json::serialize(request), books_deadline,
                 [promise](Result<service::ControlAnswer> answer) { promise->set_value(std::move(answer)); });
     const auto answer = WEIR_TRY(answered.get());
-    if (!answer.good()) return fail(Errc::io, fmt::format("{}: {}", address_, answer.error()));
+    if (!answer.good()) return fail(Errc::io, fmt::format("{}: {}", *address, answer.error()));
     return json::parse(answer.body, books_limits);
 }
 

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,16 +16,16 @@ namespace weir::control {
 
 class HostBooks final : public RunBooks {
 public:
-    /// `address`: of the agent. `there`: false as long as its machine is lost, and not waited for. `directory` and
-    /// `catalogue`: as LocalBooks there takes them. The calls outlive it.
-    HostBooks(service::ControlCalls& calls, std::string address, Commander commander, std::string directory,
-              std::string catalogue, std::function<bool()> there)
+    /// `machine`: its name. `address`: of its agent; nothing as long as the machine is lost, and not waited for.
+    /// `directory` and `catalogue`: as LocalBooks there takes them. The calls outlive it.
+    HostBooks(service::ControlCalls& calls, std::string machine, Commander commander, std::string directory,
+              std::string catalogue, std::function<std::optional<std::string>()> address)
         : calls_(calls),
-          address_(std::move(address)),
+          machine_(std::move(machine)),
           commander_(std::move(commander)),
           directory_(std::move(directory)),
           catalogue_(std::move(catalogue)),
-          there_(std::move(there)) {}
+          address_(std::move(address)) {}
 
     [[nodiscard]] Result<RunNumber> next_free_run() override;
     [[nodiscard]] Result<> keep(RunNumber run, const std::map<std::string, std::string>& parameters) override;
@@ -34,10 +36,10 @@ private:
     [[nodiscard]] Result<boost::json::value> ask(boost::json::object request) const;
 
     service::ControlCalls& calls_;
-    const std::string address_;
+    const std::string machine_;
     const Commander commander_;
     const std::string directory_, catalogue_;
-    const std::function<bool()> there_;
+    const std::function<std::optional<std::string>()> address_;
 };
 
 /// What was asked of the books: who asks, and the answer once it may be given. Any thread.

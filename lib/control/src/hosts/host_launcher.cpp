@@ -12,7 +12,10 @@ namespace weir::control {
 
 std::uint64_t HostLauncher::next_epoch(const Partition& partition, std::uint64_t at_least,
                                        service::ControlCalls& calls) {
-    for (const auto& report : look_at_hosts(partition.hosts, calls))
+    auto hosts = partition.hosts;
+    for (auto& host : hosts)
+        if (host.in_group()) host.address = host.place.address;
+    for (const auto& report : look_at_hosts(hosts, calls))
         if (report && report->commander) at_least = std::max(at_least, report->commander->epoch + 1);
     return at_least;
 }
@@ -28,14 +31,19 @@ std::unique_ptr<LaunchedProcess> HostLauncher::adopt(const LaunchRequest& reques
 
 HostLauncher::HostLauncher(const Partition& partition, HostLauncherOptions options, service::ControlCalls& calls,
                            service::ControlCalls& events, Reporter report, const Clock& clock)
-    : table_(std::make_shared<HostTable>(partition, std::move(options), calls, events, std::move(report), clock)) {}
+    : memory_(options.memory),
+      report_(report),
+      table_(std::make_shared<HostTable>(partition, std::move(options), calls, events, std::move(report), clock)) {}
 
 HostLauncher::~HostLauncher() {
     auto* engines = table_->engines();
     if (engines != nullptr) engines->settle();
     table_->end();
     // Machines that do not answer may obey that one too, in jobs that it counts on.
-    if (engines != nullptr && !table_->left() && !table_->superseded()) engines->end(table_->view());
+    if (engines == nullptr || table_->left() || table_->superseded()) return;
+    engines->end(table_->view());
+    place_groups();
+    keep();
 }
 
 void HostLauncher::leave() { table_->leave(); }
@@ -56,7 +64,29 @@ std::shared_ptr<RunBooks> HostLauncher::books_of(const std::string& recorder, co
 
 void HostLauncher::step() {
     table_->step();
-    if (table_->engines() != nullptr) table_->engines()->step(table_->view());
+    auto* engines = table_->engines();
+    if (engines == nullptr) return;
+    const auto hosts = table_->view();
+    engines->step(hosts);
+    place_groups();
+    if (!table_->superseded()) keep();
+}
+
+void HostLauncher::place_groups() {
+    const auto* engines = table_->engines();
+    for (std::size_t i = 0; i < table_->size(); ++i)
+        if (const auto* place = engines->place(i)) table_->place(i, *place);
+}
+
+/// A disk that is full costs the next run control its agents, and this one nothing.
+void HostLauncher::keep() {
+    const auto kept = memory_.keep(table_->entries());
+    if (!kept && !memory_fails_)
+        report_({.severity = Severity::warning,
+                 .what = "the nodes of machines are not kept",
+                 .why = kept.error().message(),
+                 .advice = "a run control that takes over will not find their agents"});
+    memory_fails_ = !kept;
 }
 
 std::unique_ptr<StationLink> HostLauncher::open(const std::string& address) {

@@ -20,6 +20,10 @@ std::vector<std::optional<HostReport>> look_at_hosts(const std::vector<HostEntry
     for (const auto& host : hosts) {
         const auto promise = std::make_shared<std::promise<std::optional<HostReport>>>();
         asked.push_back(promise->get_future());
+        if (host.address.empty()) {  // its node is not known
+            promise->set_value(std::nullopt);
+            continue;
+        }
         calls.get(host.address, "/host", first_look, [promise](const auto& answer) {
             auto report = answer && answer->good() ? parse_host_report(answer->body)
                                                    : Result<HostReport>(fail(Errc::io, "no answer"));

@@ -111,6 +111,8 @@ std::string to_json(const HostPoll& poll) {
                         {"generation_last", poll.generation_last},
                         {"kept", kept}};
     if (poll.last) object["last"] = true;
+    if (!poll.machine.empty()) object["machine"] = json::safe(poll.machine);
+    if (!poll.instance.empty()) object["instance"] = json::safe(poll.instance);
     return json::serialize(object);
 }
 
@@ -195,6 +197,8 @@ Result<HostPoll> parse_host_poll(std::string_view text) {
         fields.fail_with("the request has no \"kept\"");  // else all would end
     }
     poll.last = fields.flag("last", false);
+    poll.machine = fields.text("machine", "", name_max);
+    poll.instance = fields.text("instance", "", name_max);
     WEIR_TRY(fields.result());
     return poll;
 }

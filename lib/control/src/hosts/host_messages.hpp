@@ -47,7 +47,11 @@ struct HostPoll {
     std::uint64_t generation_last = 0;  // what is not kept, up to this one, ends
     std::set<std::uint64_t> kept{};
     bool last = false;  // run control ends: an agent that an engine has started ends, too
+    // Where another agent may be at the address: one of another name, or of another instance, refuses with 421.
+    std::string machine{};   // empty: any
+    std::string instance{};  // empty: any
 };
+inline constexpr unsigned misdirected = 421;
 
 struct EndOrder {
     Commander commander{};

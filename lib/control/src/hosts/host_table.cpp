@@ -49,7 +49,12 @@ HostTable::HostTable(const Partition& partition, HostLauncherOptions options, se
       homes_(homes_of(partition)) {
     for (const auto& entry : partition.hosts) {
         hosts_.emplace_back();
-        hosts_.back().entry = entry;
+        auto& host = hosts_.back();
+        host.entry = entry;
+        if (!entry.in_group()) continue;
+        host.entry.address = entry.place.address;
+        host.instance = entry.place.instance;
+        for (const auto& place : entry.former) host.former.push_back({place, now_, {}, false});
     }
 }
 
@@ -71,6 +76,8 @@ Result<HostTable::SlotPointer> HostTable::launch(const LaunchRequest& request) {
 /// Of two of one name the later one: the other was superseded.
 void HostTable::found(std::size_t which, const HostReport& report) {
     const std::scoped_lock lock(mutex_);
+    if (hosts_[which].entry.in_group() && report.host != hosts_[which].entry.name) return;
+    if (!report.processes.empty() && hosts_[which].entry.in_group()) groups_complete_.insert(hosts_[which].entry.group);
     for (const auto& process : report.processes) {
         if (process.end || partition_.find(process.name) == nullptr) continue;
         auto& left = left_[process.name];
@@ -91,8 +98,10 @@ void HostTable::found(std::size_t which, const HostReport& report) {
 void HostTable::look_for_left(std::chrono::milliseconds at_most, const std::function<bool()>& wait) {
     const auto begin = clock_.now();
     std::vector<std::size_t> missing;
-    for (std::size_t i = 0; i < hosts_.size(); ++i) missing.push_back(i);
-    while (true) {
+    for (std::size_t i = 0; i < hosts_.size(); ++i)
+        if (!hosts_[i].entry.address.empty()) missing.push_back(i);
+    const auto known = missing.size();
+    while (!missing.empty()) {
         std::vector<HostEntry> asked;
         for (const auto i : missing) asked.push_back(hosts_[i].entry);
         const auto reports = look_at_hosts(asked, calls_);
@@ -102,7 +111,7 @@ void HostTable::look_for_left(std::chrono::milliseconds at_most, const std::func
             else still.push_back(missing[k]);
         }
         missing = std::move(still);
-        const auto patience = missing.size() == hosts_.size() ? at_most : options_.lost_after;
+        const auto patience = missing.size() == known ? at_most : options_.lost_after;
         if (missing.empty() || clock_.now() - begin >= patience || !wait()) return;
     }
 }
@@ -166,11 +175,15 @@ std::vector<HostView> HostTable::view() const {
     std::vector<HostView> all;
     for (const auto& host : hosts_) {
         const auto silent = now_ - host.answered.value_or(begun_);
-        all.push_back({host.entry.name, host.entry.address, name_of(host.state), host.trouble, host.weir,
+        const auto lacks = group_lacks(host);
+        const bool nowhere = host.entry.address.empty();
+        all.push_back({host.entry.name, host.entry.address, name_of(host.state),
+                       host.trouble.empty() && lacks ? "no station starts: " + *lacks : host.trouble, host.weir,
                        std::chrono::duration<double>(silent).count(),
                        static_cast<std::size_t>(std::ranges::count_if(
                            host.slots, [](const SlotPointer& slot) { return !slot->end.has_value(); })),
-                       host.poll > 0 && !host.polling_first, host.answers, host.ends});
+                       nowhere || (host.poll > 0 && !host.polling_first), host.answers, host.ends,
+                       host.entry.place.node});
     }
     return all;
 }
@@ -178,17 +191,25 @@ std::vector<HostView> HostTable::view() const {
 std::shared_ptr<RunBooks> HostTable::books_of(const std::string& recorder, const std::string& directory,
                                               const std::string& catalogue) const {
     const auto which = homes_.at(recorder);
-    return std::make_shared<HostBooks>(calls_, hosts_[which].entry.address, commander_, directory, catalogue,
-                                       [self = weak_from_this(), which] {
+    return std::make_shared<HostBooks>(calls_, hosts_[which].entry.name, commander_, directory, catalogue,
+                                       [self = weak_from_this(), which]() -> std::optional<std::string> {
                                            const auto table = self.lock();
-                                           return table && table->is_there(which);
+                                           return table ? table->address_of(which) : std::nullopt;
                                        });
 }
 
-/// Not known to be lost.
-bool HostTable::is_there(std::size_t which) const {
+/// Nothing: it is known to be lost, or not where it is.
+std::optional<std::string> HostTable::address_of(std::size_t which) const {
     const std::scoped_lock lock(mutex_);
-    return hosts_[which].state != Host::State::lost && !hosts_[which].superseded;
+    const auto& host = hosts_[which];
+    if (host.state == Host::State::lost || host.superseded || host.entry.address.empty()) return std::nullopt;
+    return host.entry.address;
+}
+
+std::string HostTable::waits_for(const SlotPointer& slot) const {
+    const std::scoped_lock lock(mutex_);
+    const auto lacks = group_lacks(host_of(*slot));
+    return lacks ? *lacks : fmt::format("its machine {} is not there", host_of(*slot).entry.name);
 }
 
 HostTable::SlotPointer HostTable::slot_of(const std::string& name) const {
@@ -199,6 +220,7 @@ HostTable::SlotPointer HostTable::slot_of(const std::string& name) const {
 std::size_t HostTable::choose(const StationEntry& station) const {
     std::vector<HostLoad> loads;
     for (const auto& host : hosts_) loads.push_back({host.state != Host::State::lost, host.slots.size()});
+    for (const auto& [name, home] : homes_) ++loads[home].at_home;
     return choose_host(partition_, station, homes_.at(station.name), loads);
 }
 
@@ -208,6 +230,7 @@ void HostTable::order(const SlotPointer& slot) {
     if (leaves_) return;
     const auto& host = hosts_[slot->host];
     if (host.state != Host::State::up && host.state != Host::State::suspected) return;
+    if (!group_is_there(host)) return;
     auto text = read_text(options_.partition_file, partition_file_max);
     if (!text) return finish(slot, {0, 0, text.error().message()});
     slot->ordered = true;

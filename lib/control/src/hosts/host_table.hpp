@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -49,8 +50,18 @@ public:
     };
     using SlotPointer = std::shared_ptr<Slot>;
 
+    /// Where an agent may still be that is not wanted any more.
+    struct Former {
+        HostPlace place;
+        SteadyTime since{};
+        std::optional<SteadyTime> polled{};
+        bool polling = false;
+    };
+
     struct Host {
-        HostEntry entry;
+        HostEntry entry;          // of a group: `address` is empty until its node is known
+        std::uint64_t moves = 0;  // of its address
+        std::vector<Former> former;
         std::uint64_t poll = 0;  // the last that was sent
         bool polling = false, polling_first = true;
         bool superseded = false;             // it obeys another run control
@@ -90,6 +101,14 @@ public:
     /// What is new in the log of a station.
     std::deque<std::string> take_lines(const std::string& name);
 
+    /// Where the machine of a group is, as its engine has found out.
+    void place(std::size_t which, const HostPlace& place);
+    [[nodiscard]] std::size_t size() const noexcept { return hosts_.size(); }  // fixed
+    /// The machines, with what is known of where they are.
+    [[nodiscard]] std::vector<HostEntry> entries() const;
+    /// Why the process was not started: "its machine h3 is not there".
+    [[nodiscard]] std::string waits_for(const SlotPointer& slot) const;
+
     /// Sends the polls and launches that are due, and looks at who is silent.
     void step();
     /// Nothing is wanted any more; waits until all agents that answer know it.
@@ -106,7 +125,7 @@ public:
     [[nodiscard]] HostEngines* engines() const noexcept { return options_.engines; }
 
 private:
-    // Launches, in host_table.cpp. Under the lock, but for is_there(), which takes it.
+    // Launches, in host_table.cpp. Under the lock, but for address_of(), which takes it.
     [[nodiscard]] SlotPointer slot_of(const std::string& name) const;
     [[nodiscard]] std::size_t choose(const StationEntry& station) const;
     void order(const SlotPointer& slot);
@@ -114,19 +133,26 @@ private:
     void move_on(const SlotPointer& slot);
     static void finish(const SlotPointer& slot, ProcessEnd end);
     [[nodiscard]] const Host& host_of(const Slot& slot) const { return hosts_[slot.host]; }
-    [[nodiscard]] bool is_there(std::size_t which) const;  // not known to be lost
+    [[nodiscard]] std::optional<std::string> address_of(std::size_t which) const;  // nothing: it is lost
 
     // Polls, in host_table_polls.cpp. Under the lock.
     [[nodiscard]] HostPoll poll_of(const Host& host) const;
     void send_poll(std::size_t which, SteadyTime now);
     void look_at_silence(Host& host, SteadyTime now);
 
+    // Groups, in host_groups.cpp. Under the lock.
+    void end_former(std::size_t which, SteadyTime now);
+    [[nodiscard]] std::optional<std::string> group_lacks(const Host& host) const;
+    [[nodiscard]] bool group_is_there(const Host& host);
+
     // What agents have answered; each takes the lock.
+    void former_answered(std::size_t which, const std::string& instance, const Result<service::ControlAnswer>& answer);
     void found(std::size_t which, const HostReport& report);
     void ordered(const SlotPointer& slot, std::uint64_t generation, const Result<service::ControlAnswer>& answer);
-    void take(std::size_t which, HostReport report);
+    /// `moves`: of the machine, when it was asked.
+    void take(std::size_t which, std::uint64_t moves, HostReport report);
     /// `by_another`: it obeys another run control.
-    void refused(std::size_t which, const std::string& why, bool by_another, bool answers);
+    void refused(std::size_t which, std::uint64_t moves, const std::string& why, bool by_another, bool answers);
 
     const Partition& partition_;
     const HostLauncherOptions options_;
@@ -148,6 +174,7 @@ private:
     std::map<std::string, std::deque<std::string>> lines_;  // by station
     std::map<std::string, SlotPointer> left_;               // by a run control before, by name
     std::unordered_map<std::string, SlotPointer> latest_;   // of each station
+    std::set<std::string> groups_complete_;                 // that have had as many machines as they want
     std::size_t goodbyes_ = 0;                              // that are not answered
     bool leaves_ = false;                                   // nothing is sent any more
 };

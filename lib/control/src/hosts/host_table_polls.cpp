@@ -41,6 +41,8 @@ void HostTable::step() {
         look_at_silence(host, now);
         const auto due = host.wanted ? options_.poll / 4 : options_.poll;
         if (host.superseded) continue;
+        if (!host.former.empty()) end_former(i, now);
+        if (host.entry.address.empty()) continue;
         if (!host.polling && (host.poll == 0 || now - host.polled >= due)) send_poll(i, now);
         if (host.state != Host::State::up && host.state != Host::State::suspected) continue;
         for (const auto& slot : host.slots)
@@ -61,6 +63,7 @@ void HostTable::end() {
     std::vector<std::size_t> told;
     for (std::size_t i = 0; i < hosts_.size(); ++i) {
         hosts_[i].slots.clear();
+        if (hosts_[i].entry.address.empty()) continue;
         if (hosts_[i].state == Host::State::up || hosts_[i].state == Host::State::suspected ||
             (options_.engines != nullptr && options_.engines->has_begun(i)))
             told.push_back(i);
@@ -77,6 +80,7 @@ void HostTable::end() {
                         if (!table) return;
                         const std::scoped_lock locked(table->mutex_);
                         table->hosts_[i].ends = answer && answer->good();
+                        if (table->hosts_[i].ends) table->hosts_[i].instance.clear();  // it is none to be looked for
                         table->hosts_[i].answers = answer.has_value();
                         if (answer && answer->status == 409) table->hosts_[i].superseded = true;
                         --table->goodbyes_;
@@ -90,6 +94,10 @@ HostPoll HostTable::poll_of(const Host& host) const {
     HostPoll poll{commander_, host.poll, host.log_after, generation_, {}};
     for (const auto& slot : host.slots)
         if (!slot->end) poll.kept.insert(slot->generation);
+    if (host.entry.in_group()) {  // its address may be that of another machine by now
+        poll.machine = host.entry.name;
+        poll.instance = host.instance;
+    }
     return poll;
 }
 
@@ -101,22 +109,23 @@ void HostTable::send_poll(std::size_t which, SteadyTime now) {
     ++host.poll;
     calls_.post(host.entry.address, "/poll", to_json(poll_of(host)),
                 host.state == Host::State::lost ? lost_poll_deadline : poll_deadline,
-                [self = weak_from_this(), which](const auto& answer) {
+                [self = weak_from_this(), which, moves = host.moves](const auto& answer) {
                     const auto table = self.lock();
                     if (!table) return;
                     if (answer && answer->good()) {
                         auto report = parse_host_report(answer->body);
-                        if (report) return table->take(which, std::move(*report));
-                        return table->refused(which, report.error().message(), false, true);
+                        if (report) return table->take(which, moves, std::move(*report));
+                        return table->refused(which, moves, report.error().message(), false, true);
                     }
-                    table->refused(which, answer ? answer->error() : answer.error().message(),
-                                   answer && answer->status == 409, answer.has_value());
+                    table->refused(which, moves, answer ? answer->error() : answer.error().message(),
+                                   answer && answer->status == 409, answer && answer->status != misdirected);
                 });
 }
 
-void HostTable::refused(std::size_t which, const std::string& why, bool by_another, bool answers) {
+void HostTable::refused(std::size_t which, std::uint64_t moves, const std::string& why, bool by_another, bool answers) {
     const std::scoped_lock lock(mutex_);
     auto& host = hosts_[which];
+    if (host.moves != moves) return;
     host.polling = host.polling_first = false;
     host.answers = answers;
     host.superseded = why.starts_with("superseded");
@@ -132,10 +141,11 @@ void HostTable::refused(std::size_t which, const std::string& why, bool by_anoth
         if (!slot->ordered) finish(slot, {0, 0, fmt::format("could not be started on {}: {}", host.entry.name, why)});
 }
 
-void HostTable::take(std::size_t which, HostReport report) {
+void HostTable::take(std::size_t which, std::uint64_t moves, HostReport report) {
     const std::scoped_lock lock(mutex_);
     const auto now = now_;
     auto& host = hosts_[which];
+    if (host.moves != moves) return;
     host.polling = host.polling_first = false;
     host.answers = true;
     host.trouble.clear();
@@ -179,7 +189,8 @@ void HostTable::take(std::size_t which, HostReport report) {
 void HostTable::look_at_silence(Host& host, SteadyTime now) {
     const auto silent = now - host.answered.value_or(begun_);
     if (silent < options_.suspected_after || host.state == Host::State::lost) return;
-    const auto why = host.trouble.empty() ? "no answer" : host.trouble;
+    const auto silence = host.entry.address.empty() ? "no job of it runs yet" : "no answer";
+    const auto why = host.trouble.empty() ? silence : host.trouble;
     if (host.state == Host::State::up) {
         host.state = Host::State::suspected;
         report_(

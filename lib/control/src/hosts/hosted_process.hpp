@@ -30,6 +30,7 @@ public:
     void terminate() noexcept override { table_->terminate(slot_); }
     void kill() noexcept override { table_->kill(slot_); }
     [[nodiscard]] bool waits() const override;
+    [[nodiscard]] std::string waits_for() const override { return table_->waits_for(slot_); }
     [[nodiscard]] std::string host() const override;
 
 private:

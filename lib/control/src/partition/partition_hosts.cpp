@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "partition/partition_groups.hpp"
 #include "weir/base/suggest.hpp"
 #include "weir/service/configuration.hpp"
 
@@ -70,7 +71,8 @@ Result<> complete(const Partition& partition, HostEntry& host) {
     const auto or_shared = [](std::string& own, const std::string& other, std::string_view otherwise = {}) {
         if (own.empty()) own = other.empty() ? otherwise : other;
     };
-    or_shared(start.machine, host.name);
+    if (!host.in_group()) or_shared(start.machine, host.name);
+    if (!host.in_group()) start.job = "weir-" + host.name;
     or_shared(start.program, shared.program, "weir");
     or_shared(start.directory, shared.directory);
     or_shared(start.certificates, shared.certificates);
@@ -99,8 +101,9 @@ Result<> complete(const Partition& partition, HostEntry& host) {
     return {};
 }
 
+/// `group`: what of its keys are those of a group, for which the entry stands then.
 Result<HostEntry> read_host(const Partition& partition, const service::ConfigurationSection& section,
-                            std::string_view text) {
+                            std::string_view text, HostGroup& group) {
     HostEntry host;
     host.line = section.line;
     if (section.path.size() > hosts_section.size()) host.name = section.path.substr(hosts_section.size() + 1);
@@ -122,8 +125,15 @@ Result<HostEntry> read_host(const Partition& partition, const service::Configura
         .one_of({"", "ssh", "slurm"});
     settings.add(section.path, "machine", host.start.machine, "as its engine calls it; empty: NAME");
     add_start(settings, section.path, host.start);
+    group.declare(settings, section.path);
     ignore_others(settings);
     WEIR_TRY(settings.read_text(text, partition.file.native()));
+    host.start.engine = parse_engine_kind(engine).value_or(EngineKind::none);
+    for (const auto& kind : kinds) host.kinds.push_back(parse_station_kind(kind).value_or(StationKind::readout));
+    if (group.any()) {
+        WEIR_TRY(group.check(partition, host));
+        return host;
+    }
     if (host.address.empty())
         return wrong(partition, section.line,
                      fmt::format("[{}] has no address; where does its agent listen? address = \"10.77.0.11:7400\"",
@@ -132,8 +142,6 @@ Result<HostEntry> read_host(const Partition& partition, const service::Configura
         return wrong(
             partition, section.line,
             fmt::format("[{}] address = \"{}\" has no port; write \"10.77.0.11:7400\"", section.path, host.address));
-    host.start.engine = parse_engine_kind(engine).value_or(EngineKind::none);
-    for (const auto& kind : kinds) host.kinds.push_back(parse_station_kind(kind).value_or(StationKind::readout));
     return host;
 }
 
@@ -164,7 +172,7 @@ Result<> set_engine(Partition& partition, EngineKind engine) {
 }
 
 Result<> find_hosts(Partition& partition, const std::vector<FileSection>& sections, std::string_view text) {
-    std::vector<std::string> names;
+    std::vector<std::string> names;  // that a station may name
     for (const auto& [section, station] : sections) {
         if (section.path == engine_section && !section.has_values) continue;
         if (section.path.substr(0, section.path.find('.')) == engine_section)
@@ -173,18 +181,26 @@ Result<> find_hosts(Partition& partition, const std::vector<FileSection>& sectio
     for (const auto& [section, station] : sections) {
         if (section.path.substr(0, section.path.find('.')) != hosts_section) continue;
         if (section.path == hosts_section && !section.has_values) continue;  // it has machines below it
-        auto host = WEIR_TRY(read_host(partition, section, text));
-        for (const auto& other : partition.hosts) {
-            if (other.address == host.address)
-                return wrong(
-                    partition, section.line,
-                    fmt::format("[{}] has the address of [hosts.{}] (line {})", section.path, other.name, other.line));
-        }
-        if (partition.hosts.size() == hosts_max)
-            return wrong(partition, section.line, fmt::format("more than {} machines", hosts_max));
+        HostGroup group;
+        auto host = WEIR_TRY(read_host(partition, section, text, group));
         if (host.start.engine != EngineKind::none) WEIR_TRY(complete(partition, host));
-        names.push_back(host.name);
-        partition.hosts.push_back(std::move(host));
+        if (host.in_group()) names.push_back(host.name);
+        for (auto& machine : group.machines_of(std::move(host), partition)) {
+            for (const auto& other : partition.hosts) {
+                if (other.name == machine.name || other.name == machine.group || other.group == machine.name)
+                    return wrong(partition, section.line,
+                                 fmt::format("[{}] has a machine {}, which is another one of line {}; rename one",
+                                             section.path, machine.name, other.line));
+                if (other.address == machine.address && !machine.in_group())
+                    return wrong(partition, section.line,
+                                 fmt::format("[{}] has the address of [hosts.{}] (line {})", section.path, other.name,
+                                             other.line));
+            }
+            if (partition.hosts.size() == hosts_max)
+                return wrong(partition, section.line, fmt::format("more than {} machines", hosts_max));
+            if (!machine.spare) names.push_back(machine.name);
+            partition.hosts.push_back(std::move(machine));
+        }
     }
     for (auto& station : partition.stations) {
         const auto own = std::ranges::find_if(
@@ -196,7 +212,9 @@ Result<> find_hosts(Partition& partition, const std::vector<FileSection>& sectio
                          fmt::format("host = \"{}\" of [{}]: there is no [hosts.{}]{}", named->text, station.section(),
                                      named->text, did_you_mean(named->text, names)));
         station.host = named->text;
+        WEIR_TRY(check_stays(partition, station, named->line));
     }
+    WEIR_TRY(check_places(partition));
     for (const auto& station : partition.stations) {
         if (station.kind != StationKind::handoff || station.host.empty()) continue;
         const auto* recorder = partition.find(station.recorder);

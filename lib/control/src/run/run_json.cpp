@@ -217,7 +217,8 @@ json::object to_json(const HostView& host) {
             {"trouble", json::safe(host.trouble)},
             {"weir", json::safe(host.weir)},
             {"silent", host.silent},
-            {"stations", host.stations}};
+            {"stations", host.stations},
+            {"node", json::safe(host.node)}};
 }
 
 json::object to_json(const LogLine& line) {

@@ -54,7 +54,7 @@ service::HttpResponse targets_of(const RunServiceParts& parts) {
     };
     if (parts.hosts) {
         for (const auto& host : parts.hosts())
-            add(host.address, {{"station", "host"}, {"kind", "host"}, {"host", host.name}});
+            if (!host.address.empty()) add(host.address, {{"station", "host"}, {"kind", "host"}, {"host", host.name}});
     }
     for (const auto& station : parts.control.view().stations) {
         if (station.control.empty()) continue;

@@ -34,6 +34,8 @@ public:
     void step(const std::vector<HostView>& hosts);
     /// The engine of the machine was asked at least once.
     [[nodiscard]] bool has_begun(std::size_t host) const noexcept;
+    /// Where a machine of a group is, as far as is known; nullptr: it is none of a group.
+    [[nodiscard]] const HostPlace* place(std::size_t host) const noexcept;
     /// No attempt begins any more; those under way are waited for, for 5 s at most: what they start is known then.
     void settle();
     /// Run control has ended, and the agents that answered know it. Takes back what was asked for the others, where the
@@ -43,6 +45,7 @@ public:
 private:
     struct Machine;
     void bring(Machine& machine, SteadyTime now);
+    [[nodiscard]] std::vector<std::string> nodes_of_others(const Machine& machine) const;
     const MakeToken make_token_;
     const Reporter report_;
     const Clock& clock_;

@@ -15,6 +15,7 @@
 
 #include "weir/base/clock.hpp"
 #include "weir/base/report.hpp"
+#include "weir/control/host_memory.hpp"
 #include "weir/control/launcher.hpp"
 #include "weir/control/partition.hpp"
 #include "weir/control/run_books.hpp"
@@ -35,20 +36,22 @@ struct HostLauncherOptions {
     std::chrono::milliseconds suspected_after{3'000};  // without an answer
     std::chrono::milliseconds lost_after{5'000};
     std::chrono::milliseconds brought_within{60'000};  // for a machine that an engine brings, at first
-    HostEngines* engines = nullptr;                    // outlives the launcher; none: all agents run already
-    std::chrono::milliseconds end_deadline{2'000};     // for the agents to hear, at the end, that nothing is wanted
+    std::filesystem::path memory{};  // where the nodes of groups are kept, see HostMemory; empty: nowhere
+    HostEngines* engines = nullptr;  // outlives the launcher; none: all agents run already
+    std::chrono::milliseconds end_deadline{2'000};  // for the agents to hear, at the end, that nothing is wanted
 };
 
 struct HostView {
-    std::string name{}, address{};
-    std::string state{};    // "up", "suspected", "lost", "unknown" (not heard of yet)
-    std::string trouble{};  // why it does not answer, or refuses
-    std::string weir{};     // its version
-    double silent = 0;      // seconds
+    std::string name{}, address{};  // the address of one of a group is empty until its node is known
+    std::string state{};            // "up", "suspected", "lost", "unknown" (not heard of yet)
+    std::string trouble{};          // why it does not answer, or refuses
+    std::string weir{};             // its version
+    double silent = 0;              // seconds
     std::size_t stations = 0;
-    bool asked = false;    // at least once
+    bool asked = false;    // at least once, if it can be
     bool answers = false;  // at the last poll, be it to refuse
     bool ends = false;     // it knows that run control has ended
+    std::string node{};    // of a machine of a group: which one it has, or had
 };
 
 /// One thread, but for view(). The partition and the calls outlive it, and so do what it reports to and the clock.
@@ -93,6 +96,11 @@ public:
     [[nodiscard]] std::optional<std::string> superseded() const;
 
 private:
+    void place_groups();  // where their engine has put them
+    void keep();
+    HostMemory memory_;
+    const Reporter report_;
+    bool memory_fails_ = false;
     const std::shared_ptr<HostTable> table_;  // answers that are under way may be the last who know it
 };
 

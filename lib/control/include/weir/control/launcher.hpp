@@ -45,6 +45,8 @@ public:
     virtual void kill() noexcept = 0;
     /// For its machine, which is not there: it was not started yet.
     [[nodiscard]] virtual bool waits() const { return false; }
+    /// As long as it waits: why, "its machine h3 is not there".
+    [[nodiscard]] virtual std::string waits_for() const { return "its machine " + host() + " is not there"; }
     /// The machine on which it is, as the partition names it; empty: this one.
     [[nodiscard]] virtual std::string host() const { return {}; }
 };

@@ -23,7 +23,7 @@ struct StationEntry {
     wire::StationId id{};    // its place in the file, from 1 on
     std::size_t line = 0;    // of its section
     std::string recorder{};  // of a hand-off: the station whose files it hands over
-    std::string host{};      // the machine that it is named for; empty: none is named
+    std::string host{};      // the machine or group that it is named for; empty: none is named
 
     [[nodiscard]] std::string section() const;  // "readout.ros-1"
 };
@@ -44,15 +44,36 @@ struct AgentStart {
     std::string join{};                  // run control's port for joins, as it is reached from there; empty: none
     std::vector<std::string> command{};  // of ssh: the client, and its options
     std::vector<std::string> options{};  // of sbatch
+    std::string job{};                   // of Slurm: its name
+    std::string constraint{};            // of Slurm, for a machine of a group; empty: none
+};
+
+/// Which node a machine of a group has. What is not known is empty.
+struct HostPlace {
+    std::string job{};       // that was asked for, and is not known to have ended
+    std::string node{};      // on which it runs; for a pinned machine also the last on which one ran
+    std::string address{};   // of the agent's port: "10.77.0.13:7400"
+    std::string instance{};  // of the agent that answered there
+
+    bool operator==(const HostPlace&) const = default;
 };
 
 /// A machine, with an agent.
 struct HostEntry {
     std::string name{};                // "h1"
-    std::string address{};             // of the agent's port: "10.77.0.11:7400"
+    std::string address{};             // of the agent's port: "10.77.0.11:7400"; of a group, the port alone: ":7400"
     std::vector<StationKind> kinds{};  // that are placed there when they name no host; empty: all
     std::size_t line = 0;
     AgentStart start{};
+
+    std::string group{};          // of machines whose nodes their engine chooses: "worker" of "worker-2"; empty: none
+    bool spare = false;           // no station begins there; those of a lost machine may go there
+    bool pinned = false;          // it keeps the node that it had
+    std::uint32_t group_min = 0;  // so many machines of the group are there before a station is started on one
+    HostPlace place{};            // of a run control before, see recall_hosts()
+    std::vector<HostPlace> former{};  // where agents of it may still be that are not wanted any more
+
+    [[nodiscard]] bool in_group() const noexcept { return !group.empty(); }
 };
 
 struct Partition {
