@@ -17,7 +17,8 @@ namespace weir::control {
 namespace {
 
 constexpr std::array numbers{"run-number", "run-epoch"};
-constexpr std::array texts{"run-partition.toml", "run-control.json", "run-counts.json", "run-peers.json"};
+constexpr std::array texts{"run-partition.toml", "run-control.json", "run-counts.json", "run-peers.json",
+                           "run-machines.json"};
 constexpr const char* open_run = "run-open.json";
 
 bool is_number_document(std::string_view name) noexcept { return std::ranges::find(numbers, name) != numbers.end(); }
