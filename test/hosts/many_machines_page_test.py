@@ -72,20 +72,24 @@ class Page(ProgramTest):
     def run_with(self, engine, count):
         """Run control with the partition of that many machines, one or five, and a run."""
         blocks = [*self.page["On one machine"][0], *self.page["What all machines need"][0], *self.page[engine][0][:1 if count == 1 else 2]]
+        self.run_of(blocks, engine, NAMES[:count])
+
+    def run_of(self, blocks, engine, names):
         (self.ctl.directory / "partition.toml").write_text(self.here("\n".join(blocks)))
         control = self.start(self.ctl, self.typed(engine, "ctl", "weir run partition.toml"))
         if engine == "Agents that run already":
-            for name in NAMES[:count]:
+            for name in names:
                 self.start_agent(engine, name)
         wait_until(lambda: self.status().get("state") == "ready" or control.poll() is not None, f"the partition is ready; {self.log()}", poll=0.2)
         self.assertIsNone(control.poll(), self.log())
+        wait_until(lambda: {host["state"] for host in self.status()["hosts"]} == {"up"}, f"all machines are up; {self.log()}", poll=0.2)
         said = {}
         for place, line in self.page["Take a run"][1]:
             said[line] = self.type(self.ctl, line)
             if line.startswith("weir run start"):
                 wait_until(lambda: self.status()["events"]["built"] > 0, f"events are built; {self.log()}", poll=0.2)
         shown = said["weir run hosts --dir D"].splitlines()[1:]
-        self.assertEqual([line.split()[:2] for line in shown], [[name, "up"] for name in NAMES[:count]], shown)
+        self.assertEqual([line.split()[:2] for line in shown], [[name, "up"] for name in names], shown)
         control.send_signal(signal.SIGINT)
         self.assertEqual(control.wait(120), 0, self.log())
 
@@ -121,6 +125,14 @@ class Page(ProgramTest):
         self.assertIn("Submitted batch job", self.type(self.ctl, self.typed("Agents in jobs of Slurm", "ctl", "sbatch")))
         for count in (1, 5):
             self.run_with("Agents in jobs of Slurm", count)
+
+    def test_machines_that_slurm_chooses(self):
+        slurm = slurm_bed.Slurm(self.bed)
+        self.environment["SLURM_CONF"] = slurm.environment["SLURM_CONF"]
+        section = "Machines that Slurm chooses"
+        blocks = [*self.page["On one machine"][0], *self.page["What all machines need"][0], self.page["Agents in jobs of Slurm"][0][0],
+                  self.page[section][0][0]]
+        self.run_of(blocks, section, ["h1", *(f"worker-{number}" for number in range(1, 5))])
 
 
 if __name__ == "__main__":

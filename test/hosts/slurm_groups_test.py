@@ -176,6 +176,16 @@ class Groups(ProgramTest):
             self.assertEqual(sorted(machines.jobs()), jobs)
             self.ends_well(machines)
 
+    def test_a_node_on_which_no_agent_comes_to_be_is_left_out(self):
+        with GroupMachines(self) as machines:
+            disk = "/run/disk"
+            self.assertEnds(machines.bed["h2"].run(["sh", "-c", f"rm {disk} && touch {disk}"]), 0)
+            machines.start_run()
+            machines.until_built(500)
+            self.assertNotIn("h2", machines.until_all_up().values())
+            self.assertIn("and h2 is left out for 10min", machines.errors() + self.assertEnds(machines.command("log"), 0).out)
+            self.ends_well(machines)
+
     def test_an_agent_that_comes_back_from_behind_its_cable_ends_when_its_machine_has_another_node(self):
         with GroupMachines(self) as machines:
             machines.start_run()

@@ -304,6 +304,35 @@ TEST_F(EnginesTest, SlurmChoosesTheNodeOfAMachineOfAGroupAndIsAskedWhereItIs) {
     EXPECT_EQ(*engine->place(), (HostPlace{.job = "18"}));
 }
 
+TEST_F(EnginesTest, ANodeOnWhichNoAgentComesToBeIsLeftOutForAWhile) {
+    script("sbatch", "echo 17");
+    script("squeue", "");
+    const auto partition = partition_with(group_slurm);
+    ManualClock clock;
+    const auto engine = make_slurm_engine(partition.hosts[1], clock);
+    const auto bring_with = [&](const std::string& line) {
+        script("squeue", "echo '" + line + "'");
+        engine->avoid({"n1"});
+        engine->bring({});
+        return *outcome(*engine);
+    };
+    EXPECT_EQ(bring_with(""), "job 17 of Slurm shall start its agent");
+    script("sbatch", "echo 18");
+    EXPECT_EQ(bring_with("weir-weir-worker-1 FAILED n3 (NonZeroExitCode)"),
+              "job 17 ended on n3 without an agent that answered (FAILED (NonZeroExitCode)), and n3 is left out for "
+              "10min; job 18 of Slurm shall start its agent");
+    EXPECT_THAT(text_of_file("calls"), testing::EndsWith("--exclude=n1,n3\n"));
+    engine->answered();
+    script("sbatch", "echo 19");
+    EXPECT_EQ(bring_with("weir-weir-worker-1 NODE_FAIL n4 (None)"), "job 19 of Slurm shall start its agent");
+    EXPECT_THAT(text_of_file("calls"), testing::EndsWith("--exclude=n1,n3\n")) << "it had an agent";
+    engine->answered();
+    clock.advance(10min);
+    script("sbatch", "echo 20");
+    EXPECT_EQ(bring_with("weir-weir-worker-1 CANCELLED n4 (None)"), "job 20 of Slurm shall start its agent");
+    EXPECT_THAT(text_of_file("calls"), testing::EndsWith("--exclude=n1\n"));
+}
+
 TEST_F(EnginesTest, AMachineThatKeepsItsNodeIsAskedForThatAlone) {
     script("sbatch", "echo 18");
     script("squeue", "");

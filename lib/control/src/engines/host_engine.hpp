@@ -23,6 +23,8 @@ public:
     virtual void bring(const std::string& token) = 0;
     /// Begins to take back what was begun for the machine: run control ends, and its agent does not answer.
     virtual void take_back() = 0;
+    /// An agent answers.
+    virtual void answered() {}
     /// Its agent ends by itself, and with it what was begun.
     virtual void over() {}
     /// Nodes that other machines of the partition have: none of them is asked for from now on.

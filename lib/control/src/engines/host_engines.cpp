@@ -92,6 +92,7 @@ void HostEngines::step(const std::vector<HostView>& hosts) {
         const auto& host = hosts[i];
         const bool missing = host.asked && !host.answers && (host.state == "unknown" || host.state == "lost");
         if (!missing) {
+            if (host.answers) machine->engine->answered();
             machine->pause = pause_first;
             machine->next = {};
             machine->reported.clear();

@@ -21,6 +21,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr std::chrono::milliseconds left_out_for = 10min;
+constexpr std::size_t left_out_max = 16;
 constexpr auto slurm_deadline = 30s;  // a controller that is not there is named after 9 to 18 s
 
 class SlurmEngine final : public HostEngine {
@@ -32,9 +34,10 @@ public:
         token_ = token;
         if (job_.empty()) return looked_ ? submit() : look();
         doing_ = Doing::ask;
-        start({"squeue", "--noheader", "--jobs=" + job_,
-               host_.in_group() ? "--format=%j %T %N (%r)" : "--format=%T (%r)"},
-              {});
+        std::vector<std::string> words{"squeue", "--noheader", "--jobs=" + job_};
+        if (host_.in_group()) words.insert(words.end(), {"--states=all", "--format=%j %T %N (%r)"});
+        else words.emplace_back("--format=%T (%r)");
+        start(words, {});
     }
 
     void over() override {
@@ -42,7 +45,13 @@ public:
         place_ = {{}, host_.pinned ? place_.node : std::string(), {}, {}};
     }
 
-    void avoid(std::vector<std::string> nodes) override { avoided_ = std::move(nodes); }
+    void answered() override { answered_ = true; }
+
+    void avoid(std::vector<std::string> nodes) override {
+        avoided_ = std::move(nodes);
+        std::erase_if(left_out_, [&](const LeftOut& node) { return clock_.now() >= node.until; });
+        for (const auto& [node, until] : left_out_) avoided_.push_back(node);
+    }
     const HostPlace* place() const override { return host_.in_group() ? &place_ : nullptr; }
 
     void take_back() override {
@@ -72,6 +81,10 @@ public:
 
 private:
     enum class Doing { look, ask, submit, cancel, locate, resolve };
+    struct LeftOut {
+        std::string node;
+        SteadyTime until;
+    };
 
     void start(const std::vector<std::string>& words, const std::string& input) {
         auto started = EngineCommand::start(words, input, EngineCommand::Environment::narrow, slurm_deadline, clock_);
@@ -143,6 +156,17 @@ private:
         place_.job = job;
     }
 
+    /// A node on which the agent does not come to be, where weir is missing say, is free again at once, and Slurm would
+    /// give it again and again.
+    void leave_out(const JobState& job) {
+        if (answered_ || host_.pinned || !is_node_name(job.node)) return;
+        if (left_out_.size() >= left_out_max) left_out_.erase(left_out_.begin());
+        left_out_.push_back({job.node, clock_.now() + left_out_for});
+        avoided_.push_back(job.node);
+        note_ = fmt::format("job {} ended on {} without an agent that answered ({}), and {} is left out for {}; ", job_,
+                            job.node, job.text, job.node, to_string(left_out_for));
+    }
+
     std::optional<Result<std::string>> asked(const Result<std::string>& end) {
         // A job that has ended is not shown, and after a while it is not known any more.
         auto text = end ? without_line_end(*end) : std::string();
@@ -152,14 +176,16 @@ private:
             gone = name != host_.start.job;
             text.erase(0, std::min(name.size() + 1, text.size()));
         }
-        if (gone) {
+        const auto job = gone || !host_.in_group() ? JobState{} : parse_job_state(text);
+        if (job.has_ended()) leave_out(job);
+        if (gone || job.has_ended()) {
             over();
             if (looked_) submit();
             else look();
             return std::nullopt;
         }
         if (!end) return std::unexpected(end.error());
-        if (host_.in_group()) return known(parse_job_state(text));
+        if (host_.in_group()) return known(job);
         const auto state = on_one_line(text, 200);
         if (!state.starts_with("RUNNING")) return fmt::format("its job {} is {}", job_, state);
         return no_agent(host_.address);
@@ -220,7 +246,8 @@ private:
             return fail(Errc::corrupt, fmt::format("sbatch printed \"{}\", which is no job", on_one_line(*end, 100)));
         has_job(job);
         looked_ = true;
-        return fmt::format("job {} of Slurm shall start its agent", job_);
+        answered_ = false;
+        return std::exchange(note_, {}) + fmt::format("job {} of Slurm shall start its agent", job_);
     }
 
     std::optional<Result<std::string>> cancelled(const Result<std::string>& end) {
@@ -238,6 +265,9 @@ private:
     std::vector<std::string> avoided_{};  // nodes
     std::string job_{};                   // the last that was asked for
     bool looked_ = false;                 // there is none that is not known
+    bool answered_ = true;                // its agent, or nothing is known of that
+    std::vector<LeftOut> left_out_{};     // nodes
+    std::string note_{};                  // of what came before the next answer
     Doing doing_ = Doing::ask;
     std::optional<EngineCommand> command_;
     std::optional<Error> failed_;

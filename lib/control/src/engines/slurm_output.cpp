@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 
 #include "weir/base/report.hpp"
@@ -50,6 +51,12 @@ JobState parse_job_state(std::string_view line) {
     rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
     job.text = on_one_line(std::string(state) + (rest.empty() ? "" : " " + std::string(rest)), state_size_max);
     return job;
+}
+
+bool JobState::has_ended() const {
+    constexpr std::array ends{"BOOT_FAIL", "CANCELLED", "COMPLETED",     "DEADLINE", "FAILED",
+                              "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY", "REVOKED",  "TIMEOUT"};
+    return std::ranges::any_of(ends, [this](std::string_view end) { return text.starts_with(end); });
 }
 
 bool is_address_for_others(const std::string& text) {

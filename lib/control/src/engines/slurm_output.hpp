@@ -19,6 +19,8 @@ struct JobState {
     std::string node{};  // empty: it has none yet
     std::string text{};  // "PENDING (Resources)"
     [[nodiscard]] bool runs() const { return text.starts_with("RUNNING"); }
+    /// For good. One that completes has a node that is not free yet.
+    [[nodiscard]] bool has_ended() const;
 };
 [[nodiscard]] JobState parse_job_state(std::string_view line);
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "hosts/host_table.hpp"
 
@@ -40,6 +41,7 @@ void HostTable::place(std::size_t which, const HostPlace& place) {
         host.log_after = 0;
         host.trouble.clear();
     }
+    places_changed_ = true;
     known = place;
     known.instance.clear();
     host.entry.address = place.address;
@@ -48,7 +50,8 @@ void HostTable::place(std::size_t which, const HostPlace& place) {
 /// One after the other: an agent that is not wanted any more and comes back ends what it has, and itself.
 void HostTable::end_former(std::size_t which, SteadyTime now) {
     auto& host = hosts_[which];
-    std::erase_if(host.former, [&](const Former& former) { return now - former.since >= former_kept; });
+    if (std::erase_if(host.former, [&](const Former& former) { return now - former.since >= former_kept; }) > 0)
+        places_changed_ = true;
     for (auto& former : host.former) {
         if (former.polling || (former.polled && now - *former.polled < former_poll)) continue;
         former.polling = true;
@@ -76,10 +79,12 @@ void HostTable::former_answered(std::size_t which, const std::string& instance,
                                      hosts_[which].entry.name, found->place.node),
                  .where = found->place.address});
     former.erase(found);
+    places_changed_ = true;
 }
 
-std::vector<HostEntry> HostTable::entries() const {
+std::optional<std::vector<HostEntry>> HostTable::new_places() {
     const std::scoped_lock lock(mutex_);
+    if (!std::exchange(places_changed_, false)) return std::nullopt;
     std::vector<HostEntry> all;
     for (const auto& host : hosts_) {
         all.push_back(host.entry);

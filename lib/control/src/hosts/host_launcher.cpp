@@ -80,7 +80,10 @@ void HostLauncher::place_groups() {
 
 /// A disk that is full costs the next run control its agents, and this one nothing.
 void HostLauncher::keep() {
-    const auto kept = memory_.keep(table_->entries());
+    if (auto places = table_->new_places()) not_kept_ = std::move(places);
+    if (!not_kept_) return;
+    const auto kept = memory_.keep(*not_kept_);
+    if (kept) not_kept_.reset();
     if (!kept && !memory_fails_)
         report_({.severity = Severity::warning,
                  .what = "the nodes of machines are not kept",

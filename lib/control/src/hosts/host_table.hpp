@@ -104,8 +104,8 @@ public:
     /// Where the machine of a group is, as its engine has found out.
     void place(std::size_t which, const HostPlace& place);
     [[nodiscard]] std::size_t size() const noexcept { return hosts_.size(); }  // fixed
-    /// The machines, with what is known of where they are.
-    [[nodiscard]] std::vector<HostEntry> entries() const;
+    /// The machines, with what is known of where they are, if that is anything new since the last call.
+    [[nodiscard]] std::optional<std::vector<HostEntry>> new_places();
     /// Why the process was not started: "its machine h3 is not there".
     [[nodiscard]] std::string waits_for(const SlotPointer& slot) const;
 
@@ -174,9 +174,10 @@ private:
     std::map<std::string, std::deque<std::string>> lines_;  // by station
     std::map<std::string, SlotPointer> left_;               // by a run control before, by name
     std::unordered_map<std::string, SlotPointer> latest_;   // of each station
-    std::set<std::string> groups_complete_;                 // that have had as many machines as they want
-    std::size_t goodbyes_ = 0;                              // that are not answered
-    bool leaves_ = false;                                   // nothing is sent any more
+    bool places_changed_ = true;
+    std::set<std::string> groups_complete_;  // that have had as many machines as they want
+    std::size_t goodbyes_ = 0;               // that are not answered
+    bool leaves_ = false;                    // nothing is sent any more
 };
 
 }  // namespace weir::control

@@ -81,6 +81,7 @@ void HostTable::end() {
                         const std::scoped_lock locked(table->mutex_);
                         table->hosts_[i].ends = answer && answer->good();
                         if (table->hosts_[i].ends) table->hosts_[i].instance.clear();  // it is none to be looked for
+                        table->places_changed_ = true;
                         table->hosts_[i].answers = answer.has_value();
                         if (answer && answer->status == 409) table->hosts_[i].superseded = true;
                         --table->goodbyes_;
@@ -162,6 +163,7 @@ void HostTable::take(std::size_t which, std::uint64_t moves, HostReport report) 
         report.log.clear();
     }
     host.instance = report.instance;
+    if (new_agent) places_changed_ = true;
     if (host.state == Host::State::lost || host.state == Host::State::suspected)
         report_({.severity = Severity::information, .what = fmt::format("{} answers again", host.entry.name)});
     host.state = Host::State::up;

@@ -100,6 +100,7 @@ private:
     void keep();
     HostMemory memory_;
     const Reporter report_;
+    std::optional<std::vector<HostEntry>> not_kept_;
     bool memory_fails_ = false;
     const std::shared_ptr<HostTable> table_;  // answers that are under way may be the last who know it
 };
