@@ -16,12 +16,12 @@
 namespace weir::control {
 namespace {
 
-constexpr std::array numbers{"run-number", "run-epoch"};
-constexpr std::array texts{"run-partition.toml", "run-control.json", "run-counts.json", "run-peers.json",
+constexpr std::array number_documents{"run-number", "run-epoch"};
+constexpr std::array text_documents{"run-partition.toml", "run-control.json", "run-counts.json", "run-peers.json",
                            "run-machines.json"};
 constexpr const char* open_run = "run-open.json";
 
-bool is_number_document(std::string_view name) noexcept { return std::ranges::find(numbers, name) != numbers.end(); }
+bool is_number_document(std::string_view name) noexcept { return std::ranges::find(number_documents, name) != number_documents.end(); }
 
 bool is_record(std::string_view name) noexcept {
     constexpr std::string_view begin = "weir.run.", end = ".json";
@@ -44,13 +44,13 @@ bool is_smaller(const std::filesystem::path& path, const std::string& text) {
 }  // namespace
 
 bool is_run_document(std::string_view name) noexcept {
-    return is_number_document(name) || std::ranges::find(texts, name) != texts.end() || name == open_run ||
+    return is_number_document(name) || std::ranges::find(text_documents, name) != text_documents.end() || name == open_run ||
            is_record(name);
 }
 
 std::vector<std::string> run_documents(const std::filesystem::path& directory) {
-    std::vector<std::string> names(numbers.begin(), numbers.end());
-    names.insert(names.end(), texts.begin(), texts.end());
+    std::vector<std::string> names(number_documents.begin(), number_documents.end());
+    names.insert(names.end(), text_documents.begin(), text_documents.end());
     if (const auto left = OpenRun(directory).left(); left && *left)
         names.push_back(catalogue::run_record_path(directory, (*left)->run).filename().native());
     names.emplace_back(open_run);
@@ -65,7 +65,7 @@ Result<> put_run_documents(const std::filesystem::path& directory,
     // Without it the others are of no run, should this end here.
     std::error_code absent;
     std::filesystem::remove(directory / open_run, absent);
-    for (const auto* name : texts)
+    for (const auto* name : text_documents)
         if (!documents.contains(name)) std::filesystem::remove(directory / name, absent);
     WEIR_TRY(sync_directory(directory));
     for (const auto& [name, text] : documents) {
