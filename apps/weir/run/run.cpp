@@ -40,6 +40,7 @@
 #include "weir/catalogue/run_record_file.hpp"
 #include "weir/control/host_engines.hpp"
 #include "weir/control/host_launcher.hpp"
+#include "weir/control/host_memory.hpp"
 #include "weir/control/http_links.hpp"
 #include "weir/control/lease_keeper.hpp"
 #include "weir/control/local_launcher.hpp"

@@ -18,10 +18,12 @@ namespace {
 
 constexpr std::array number_documents{"run-number", "run-epoch"};
 constexpr std::array text_documents{"run-partition.toml", "run-control.json", "run-counts.json", "run-peers.json",
-                           "run-machines.json"};
+                                    "run-machines.json"};
 constexpr const char* open_run = "run-open.json";
 
-bool is_number_document(std::string_view name) noexcept { return std::ranges::find(number_documents, name) != number_documents.end(); }
+bool is_number_document(std::string_view name) noexcept {
+    return std::ranges::find(number_documents, name) != number_documents.end();
+}
 
 bool is_record(std::string_view name) noexcept {
     constexpr std::string_view begin = "weir.run.", end = ".json";
@@ -44,8 +46,8 @@ bool is_smaller(const std::filesystem::path& path, const std::string& text) {
 }  // namespace
 
 bool is_run_document(std::string_view name) noexcept {
-    return is_number_document(name) || std::ranges::find(text_documents, name) != text_documents.end() || name == open_run ||
-           is_record(name);
+    return is_number_document(name) || std::ranges::find(text_documents, name) != text_documents.end() ||
+           name == open_run || is_record(name);
 }
 
 std::vector<std::string> run_documents(const std::filesystem::path& directory) {
