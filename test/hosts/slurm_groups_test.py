@@ -38,7 +38,7 @@ kinds = ["record", "readout", "supervise", "assign"]
 [hosts.worker]
 count = 2
 spare = 1
-address = ":7400"
+address = "10.77.0.0/16:7400"
 engine = "slurm"
 constraint = "worker"
 kinds = ["build"]

@@ -17,6 +17,7 @@
 #include "stations/frame/station_process.hpp"
 #include "weir/base/system_clock.hpp"
 #include "weir/control/host_agent.hpp"
+#include "weir/transport/network.hpp"
 
 namespace weir::app {
 namespace {
@@ -57,6 +58,16 @@ std::string misuse(const HostOptions& options) {
     return {};
 }
 
+/// "10.77.0.0/16:7400" is the address of this machine in that network.
+Result<std::string> listen_address(const std::string& listen) {
+    const auto colon = listen.rfind(':');
+    if (colon == listen.npos || !listen.contains('/')) return listen;
+    const auto network = WEIR_TRY(transport::Network::parse(listen.substr(0, colon)));
+    const auto own = WEIR_TRY(transport::own_address(network));
+    const auto host = transport::host_of(own);
+    return (host.contains(':') ? "[" + host + "]" : host) + listen.substr(colon);
+}
+
 /// A machine that has no certificate, or one that has lived for half of its time, gets one with the token.
 Result<> join_if_due(const HostOptions& options) {
     const auto due = certificate_is_due(options.certificates, system_clock());
@@ -83,6 +94,8 @@ int run_host(HostOptions& options) {
     if (failed)
         return fail_with(weir_host, Error{Errc::io, failed.value(), fmt::format("cannot use {}", directory.native())});
 
+    const auto listen = listen_address(options.listen);
+    if (!listen) return fail_with(weir_host, listen.error());
     std::optional<Background> background;
     if (options.background) {
         auto begun = Background::begin();
@@ -110,7 +123,7 @@ int run_host(HostOptions& options) {
     auto routes = (*agent)->routes();
     routes.push_back(service::metrics_route(process.metrics));
     const auto server = service::HttpServer::start(
-        {.listen = options.listen,
+        {.listen = *listen,
          .access = access,
          .refused = service::report_refusals(process.reports.reporter(), options.name),
          .connections_max = connections_max,
@@ -144,7 +157,7 @@ void add_host(CLI::App& parent, Command& chosen) {
     auto& command =
         add_command(parent, group_stations, "host", "the agent of a machine, on which weir run starts stations",
                     "weir host --listen 127.0.0.1:7400 --dir /data/weir");
-    add_value(command, "--listen", options->listen, "H:P", "address and port for run control");
+    add_value(command, "--listen", options->listen, "H:P", "address, or network of it, and port for run control");
     add_value(command, "--dir", options->directory, "D", "where stations find and keep their files, and their logs");
     add_value(command, "--name", options->name, "NAME", "of the machine, in reports; else as the system calls it");
     add_value(command, "--tls-certificate", options->tls.certificate, "F", "ours, PEM");

@@ -116,7 +116,10 @@ TEST(HostChoiceTest, WhatIsWrongWithAGroupIsOneLine) {
               "p.toml:4: [hosts.h2] has machine beside count, and Slurm chooses the nodes; remove one of the two");
     EXPECT_EQ(error("[hosts.h2]\nengine = \"slurm\"\naddress = \"10.77.0.11:7400\"\ncount = 2\n"),
               "p.toml:4: [hosts.h2] has address = \"10.77.0.11:7400\", and the nodes of a group have their own; write "
-              "the port alone, as address = \":7400\"");
+              "the port alone, as address = \":7400\", or their network before it, \"10.77.0.0/16:7400\"");
+    EXPECT_EQ(error(disk + "[hosts.h2]\nengine = \"slurm\"\naddress = \"fd00:77::/64:7400\"\ncount = 2\n"), "good");
+    EXPECT_TRUE(
+        error("[hosts.h2]\nengine = \"slurm\"\naddress = \"$(x)/64:7400\"\ncount = 2\n").contains("port alone"));
     EXPECT_EQ(error(group("count = 2\nmin = 3\n")), "p.toml:4: [hosts.h2] has min = 3 and only 2 machines; write less");
     EXPECT_EQ(
         error(group("count = 2\nkinds = [\"record\"]\n")),

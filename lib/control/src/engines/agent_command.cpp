@@ -17,7 +17,7 @@ std::string shell_word(std::string_view text) {
 std::string agent_command(const HostEntry& host, bool in_background) {
     const auto& start = host.start;
     // Which node it will be is not known, and so neither is its address.
-    const auto listen = host.in_group() ? "0.0.0.0" + host.address : host.address;
+    const auto listen = host.address.starts_with(':') ? "0.0.0.0" + host.address : host.address;
     auto command = fmt::format("{} host --name {} --listen {} --dir {} --ends-with-run", shell_word(start.program),
                                shell_word(host.name), shell_word(listen), shell_word(start.directory));
     if (!start.certificates.empty()) command += " --certificates " + shell_word(start.certificates);

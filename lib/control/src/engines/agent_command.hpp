@@ -15,7 +15,7 @@ namespace weir::control {
 
 /// "'weir' host --name 'h1' ...", for a machine that is complete (see set_engine()). The agent ends with its run
 /// control. `in_background`: the command ends when the agent is there. Where the machine joins, it reads a token from
-/// stdin. One of a group listens at all addresses of its node.
+/// stdin. One of a group listens at all addresses of its node, or at that in the network that its group names.
 [[nodiscard]] std::string agent_command(const HostEntry& host, bool in_background);
 
 }  // namespace weir::control

@@ -234,7 +234,8 @@ private:
     }
 
     std::optional<Result<std::string>> is_at(const std::string& address) {
-        place_ = {job_, node_, with_port(address, host_.address), {}};
+        const auto port = std::string_view(host_.address).substr(host_.address.rfind(':'));
+        place_ = {job_, node_, with_port(address, port), {}};
         return fmt::format("its job {} runs on {}, at {}", job_, node_, place_.address);
     }
 

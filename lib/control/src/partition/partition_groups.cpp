@@ -15,10 +15,14 @@ std::unexpected<Error> wrong_group(const Partition& partition, std::size_t line,
     return fail(Errc::usage, fmt::format("{}:{}: {}", partition.file.native(), line, what));
 }
 
-/// ":7400".
-bool is_port_alone(std::string_view address) {
-    if (!address.starts_with(':')) return false;
-    address.remove_prefix(1);
+/// ":7400", or with the network of the nodes before it, which the agents there look at more closely.
+bool is_port_of_any_node(std::string_view address) {
+    const auto colon = address.rfind(':');
+    if (colon == address.npos) return false;
+    const auto network = address.substr(0, colon);
+    const bool known = network.find_first_not_of("0123456789abcdefABCDEF.:/") == network.npos && network.contains('/');
+    if (!network.empty() && !known) return false;
+    address.remove_prefix(colon + 1);
     std::uint16_t port = 0;
     const auto [end, failed] = std::from_chars(address.data(), address.data() + address.size(), port);
     return failed == std::errc{} && end == address.data() + address.size() && port != 0;
@@ -57,10 +61,10 @@ Result<> HostGroup::check(const Partition& partition, HostEntry& host) const {
         return no("has count, and only Slurm can choose machines; write engine = \"slurm\"");
     if (!host.start.machine.empty())
         return no("has machine beside count, and Slurm chooses the nodes; remove one of the two");
-    if (!is_port_alone(host.address))
+    if (!is_port_of_any_node(host.address))
         return no(
             fmt::format("has address = \"{}\", and the nodes of a group have their own; write the port alone, as "
-                        "address = \":7400\"",
+                        "address = \":7400\", or their network before it, \"10.77.0.0/16:7400\"",
                         host.address));
     if (min_ > count_ + spare_)
         return no(fmt::format("has min = {} and only {} machines; write less", min_, count_ + spare_));

@@ -60,8 +60,8 @@ struct HostPlace {
 
 /// A machine, with an agent.
 struct HostEntry {
-    std::string name{};                // "h1"
-    std::string address{};             // of the agent's port: "10.77.0.11:7400"; of a group, the port alone: ":7400"
+    std::string name{};     // "h1"
+    std::string address{};  // of the agent's port: "10.77.0.11:7400"; of a group ":7400" or "10.77.0.0/16:7400"
     std::vector<StationKind> kinds{};  // that are placed there when they name no host; empty: all
     std::size_t line = 0;
     AgentStart start{};
