@@ -218,6 +218,7 @@ class SharedLeaseTest(TakeOver):
             result = self.assertEndsWell(machines)
             self.assertEqual(result["run"], before["run"])
             with self.subTest("no number is given out twice"):
+                self.assertEqual(int((machines.other_directory / "run-number").read_text()), before["run"])
                 later = machines.bed["h3"].run([PROGRAM, "run", machines.file, "--dir", machines.other_directory, "--duration", "1s", "--json"])
                 self.assertEqual(json.loads(self.assertEnds(later, 0).out)["run"], before["run"] + 1)
 
@@ -277,7 +278,9 @@ class SharedLeaseTest(TakeOver):
             self.assertGoesOn(machines, before)
             machines.server.start()
             wait_until(lambda: self.holder(machines) == (machines.directory / "run-lease").read_text().split()[0], f"the lease is taken; {machines.errors()}", poll=0.2)
-            other = machines.start_other("--standby")
+            wait_until(lambda: (machines.directory / "run-control.json").read_text() in [row[2] for row in machines.server.rows("weir_run_documents")],
+                       "what is left is in the database", poll=0.2)
+            machines.start_other("--standby")
             machines.run.send_signal(signal.SIGKILL)
             machines.go_to_other()
             self.assertGoesOn(machines, before)

@@ -476,13 +476,32 @@ Result<> check_authority_for(const RunOptions& options, const catalogue::LeaseHo
 Result<std::optional<RunClaim>> claim_to_take_over(const RunOptions& options) {
     const auto place = WEIR_TRY(lease_place_of(options));
     const auto may = [&](const catalogue::LeaseHolder& from) { return check_authority_for(options, from); };
-    auto claim = options.standby ? WEIR_TRY(RunClaim::stand_by(options.directory, place, may))
-                                 : std::optional(WEIR_TRY(RunClaim::lock(options.directory)));
-    if (claim && place) {
-        WEIR_TRY(claim->take(*place, RunClaim::How::take_over, may));
+    if (!options.standby) {
+        auto claim = WEIR_TRY(RunClaim::lock(options.directory));
+        if (place) {
+            WEIR_TRY(claim.take(*place, RunClaim::How::take_over, may));
+        }
+        return claim;
     }
-    return claim;
+    while (true) {
+        auto claim = WEIR_TRY(RunClaim::stand_by(options.directory, place, may));
+        if (!claim || !place) return claim;
+        const auto taken = claim->take(*place, RunClaim::How::take_over, may);
+        if (taken) return claim;
+        if (taken.error().code != Errc::io && taken.error().code != Errc::refused)
+            return std::unexpected(taken.error());
+        complain(weir_run, taken.error().message());  // another one was quicker, or the database went away
+    }
 }
+
+/// A run control that leaves nothing to go on with ends its lease: also one that did not come to be.
+struct EndsLease {
+    std::optional<control::LeaseKeeper>& lease;
+    bool armed;
+    ~EndsLease() {
+        if (armed && lease) lease->end();
+    }
+};
 
 int run_run(RunOptions& options) {
     std::optional<RunClaim> claim;
@@ -549,7 +568,7 @@ int run_run(RunOptions& options) {
         if (!locked) return fail_with(weir_run, locked.error());
         claim.emplace(std::move(*locked));
     }
-    if (*place && !claim->has_tried()) {
+    if (*place && !claim->place()) {
         const auto taken = claim->take(**place, RunClaim::How::begin, [](const auto&) { return Result<>{}; });
         if (!taken) return fail_with(weir_run, taken.error());
     }
@@ -576,10 +595,11 @@ int run_run(RunOptions& options) {
     sinks.push_back(std::move(log_sink));
     service::Reports reports("run", clock, std::move(sinks));
     std::optional<control::LeaseKeeper> lease;
-    if (*place)
-        lease.emplace(control::LeaseKeeperOptions{(*place)->uri, (*place)->partition, claim->id(), claim->name(),
-                                                  directory->path(), claim->has_lease()},
+    if (const auto& at = claim->place())
+        lease.emplace(control::LeaseKeeperOptions{at->uri, at->partition, claim->id(), claim->name(), directory->path(),
+                                                  claim->has_lease()},
                       claim->give_lease(), reports.reporter(), clock);
+    EndsLease ends_lease{lease, !options.adopt};
     const auto tls = own_tls(access, reports.reporter(), clock);
     if (!tls) return fail_with(weir_run, tls.error());
     const auto certificate = collect_certificate(metrics, *tls);
@@ -640,11 +660,11 @@ int run_run(RunOptions& options) {
     Foreground foreground(options, control, line, superseded);
     const auto driven = foreground.drive(signals);
     line.clear();
+    ends_lease.armed = driven.has_value();
     if (!driven) {
         if (stations.leave && superseded()) stations.leave();
         return fail_with(weir_run, driven.error());
     }
-    if (lease) lease->end();
     return report(options, control.view(), directory->path(), on_hosts, shown);
 }
 

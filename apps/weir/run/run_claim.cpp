@@ -14,6 +14,7 @@
 #include "weir/base/system_clock.hpp"
 #include "weir/catalogue/postgres_catalogue.hpp"
 #include "weir/control/lease_keeper.hpp"
+#include "weir/control/open_run.hpp"
 #include "weir/control/run_documents.hpp"
 #include "weir/service/configuration_sections.hpp"
 #include "weir/wire/peer.hpp"
@@ -36,7 +37,7 @@ class Listening {
 public:
     bool has_answered_long(SteadyTime now) {
         if (!since_) since_ = now;
-        return now - *since_ >= 3 * control::lease_renewed_each;
+        return now - *since_ >= control::lease_lost_after;
     }
     void no_answer() { since_.reset(); }
 
@@ -85,51 +86,87 @@ Result<RunClaim> RunClaim::lock(const std::filesystem::path& directory) {
     return RunClaim(std::move(path), std::move(numbers));
 }
 
-std::string RunClaim::name() const {
-    return fmt::format("{}:{} (pid {})", system_name(), directory_.native(), ::getpid());
+std::string RunClaim::name() const { return fmt::format("{} (pid {})", place_name(), ::getpid()); }
+
+std::string RunClaim::place_name() const { return fmt::format("{}:{}", system_name(), directory_.native()); }
+
+/// By a run control that is gone.
+bool RunClaim::is_left_here() const {
+    std::error_code unknown;
+    return RunPlace::find(directory_).has_value() ||
+           std::filesystem::exists(control::OpenRun::file(directory_), unknown);
 }
 
+/// A run control of this directory had the lease: what is here is at least as new.
 bool RunClaim::was_of_this_directory(const catalogue::LeaseHolder& holder) const {
     const auto ids = control::lease_ids(directory_);
     return std::ranges::find(ids, holder.id) != ids.end();
 }
 
+/// And it was one of this machine, so that the lock says that it is gone.
+bool RunClaim::was_here(const catalogue::LeaseHolder& holder) const {
+    return was_of_this_directory(holder) && holder.name.starts_with(place_name() + " (");
+}
+
 Result<> RunClaim::take(const LeasePlace& place, How how, const MayComeFromElsewhere& may) {
-    tried_ = true;
+    place_ = place;
     if (lease_ == nullptr) {
         auto opened = catalogue::open_run_lease(place.uri, place.partition);
-        if (!opened && opened.error().code != Errc::io) return std::unexpected(opened.error());
-        if (!opened) {
-            complain(claims, fmt::format("{}; what this run control must remember is in {} alone until it answers",
-                                         opened.error().message(), directory_.native()));
-            return {};
-        }
-        lease_ = std::move(*opened);
+        if (opened) lease_ = std::move(*opened);
+        else if (opened.error().code != Errc::io || (how == How::take_over && !is_left_here()))
+            return std::unexpected(opened.error());
+        else complain(claims, alone(opened.error()));
+        if (!opened) return {};
     }
-    const auto holder = WEIR_TRY(lease_->look());
-    if (holder && !holder->ended && !was_of_this_directory(*holder)) {
-        if (holder->silent < control::lease_lost_after)
+    auto taken = take_from_database(how, may);
+    if (taken || taken.error().code != Errc::io || (how == How::take_over && !is_left_here())) return taken;
+    lease_.reset();
+    complain(claims, alone(taken.error()));
+    return {};
+}
+
+std::string RunClaim::alone(const Error& error) const {
+    return fmt::format("{}; what this run control must remember is in {} alone until it answers", error.message(),
+                       directory_.native());
+}
+
+Result<> RunClaim::take_from_database(How how, const MayComeFromElsewhere& may) {
+    auto holder = WEIR_TRY(lease_->look());
+    if (holder && !holder->ended && !was_here(*holder)) {
+        if (holder->silent >= control::lease_lost_after && !listened_) {
+            complain(claims, fmt::format("{} was not heard for {}; listens for {} whether it is alive", holder->name,
+                                         seconds_text(holder->silent), seconds_text(control::lease_lost_after)));
+            if (Signals().wait(control::lease_lost_after)) return fail(Errc::refused, "interrupted while it listened");
+            holder = WEIR_TRY(lease_->look());
+        }
+        if (holder && !holder->ended && holder->silent < control::lease_lost_after)
             return fail(Errc::refused,
                         fmt::format("{} is run control of partition {}, and was heard {} ago; weir run --standby waits "
                                     "until it is gone, another partition needs another name",
-                                    holder->name, place.partition, seconds_text(holder->silent)));
-        if (how == How::begin) {
-            complain(claims, fmt::format("partition {} was left by {}, which was heard {} ago; --take-over would have "
-                                         "gone on with its run, if it had one",
-                                         place.partition, holder->name, seconds_text(holder->silent)));
-        } else {
-            WEIR_TRY(may(*holder));
-            const auto documents = WEIR_TRY(lease_->documents());
-            WEIR_TRY(control::put_run_documents(directory_, documents));
-            WEIR_TRY(numbers_.read_again());
-            complain(claims, fmt::format("goes on with what {} left in {}", holder->name,
-                                         catalogue::printable_postgres_uri(place.uri)));
-        }
+                                    holder->name, place_->partition, seconds_text(holder->silent)));
     }
-    WEIR_TRY(control::note_lease_id(directory_, id_));
+    const bool elsewhere = holder && !was_of_this_directory(*holder);
+    if (elsewhere && how == How::take_over && !holder->ended) WEIR_TRY(may(*holder));
+    if (!elsewhere) WEIR_TRY(control::note_lease_id(directory_, id_));
     taken_ = WEIR_TRY(lease_->take(id_, name(), holder ? std::optional(holder->id) : std::nullopt));
-    if (taken_) return {};
-    return fail(Errc::refused, fmt::format("another run control took partition {} at the same time", place.partition));
+    if (!taken_)
+        return fail(Errc::refused,
+                    fmt::format("another run control took partition {} at the same time", place_->partition));
+    if (!elsewhere) return {};
+    // What is here is older, whatever it is.
+    const auto documents = WEIR_TRY(lease_->documents());
+    WEIR_TRY(control::put_run_documents(directory_, documents));
+    WEIR_TRY(numbers_.read_again());
+    WEIR_TRY(control::note_lease_id(directory_, id_));
+    if (holder->ended) return {};
+    complain(
+        claims,
+        how == How::take_over
+            ? fmt::format("goes on with what {} left in {}", holder->name,
+                          catalogue::printable_postgres_uri(place_->uri))
+            : fmt::format("partition {} was left by {}; --take-over would have gone on with its run, if it had one",
+                          place_->partition, holder->name));
+    return {};
 }
 
 Result<RunClaim::Standing> RunClaim::look(const LeasePlace& place, const MayComeFromElsewhere& may) {
@@ -138,8 +175,8 @@ Result<RunClaim::Standing> RunClaim::look(const LeasePlace& place, const MayCome
     }
     const auto holder = WEIR_TRY(lease_->look());
     if (!holder || holder->ended) return Standing::nobody;
-    if (was_of_this_directory(*holder)) return Standing::ours;
-    WEIR_TRY(may(*holder));
+    if (was_here(*holder)) return Standing::ours;
+    if (!was_of_this_directory(*holder)) WEIR_TRY(may(*holder));
     return holder->silent < control::lease_lost_after ? Standing::held : Standing::free;
 }
 
@@ -176,8 +213,8 @@ Result<std::optional<RunClaim>> RunClaim::stand_by(const std::filesystem::path& 
             continue;
         }
         if (*standing == Standing::nobody) return std::nullopt;
-        const bool heard_enough = listening.has_answered_long(clock.now());
-        if (*standing == Standing::ours || (*standing == Standing::free && heard_enough)) return claim;
+        claim->listened_ = listening.has_answered_long(clock.now());
+        if (*standing == Standing::ours || (*standing == Standing::free && claim->listened_)) return claim;
     } while (!signals.wait(look_each));
     return fail(Errc::refused, "interrupted while it stood by");
 }

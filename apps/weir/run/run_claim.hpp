@@ -39,14 +39,15 @@ public:
     [[nodiscard]] static Result<std::optional<RunClaim>> stand_by(const std::filesystem::path& directory,
                                                                   const std::optional<LeasePlace>& place,
                                                                   const MayComeFromElsewhere& may);
-    /// Takes the lease. To take over from another directory brings its documents into this one. A database that does
-    /// not answer is no error: LeaseKeeper takes the lease later. Errc::refused: another run control is alive.
+    /// Takes the lease; from another directory with what that one left, into this one. That a holder is silent is
+    /// believed after it was listened to for a while. A database that does not answer is no error, but where there is
+    /// nothing else to take over: LeaseKeeper takes the lease later. Errc::refused: another run control is alive.
     [[nodiscard]] Result<> take(const LeasePlace& place, How how, const MayComeFromElsewhere& may);
 
     [[nodiscard]] control::RunNumbers& numbers() noexcept { return numbers_; }
     [[nodiscard]] const Guid& id() const noexcept { return id_; }
-    /// The lease was to be taken; has_lease() says whether the database answered.
-    [[nodiscard]] bool has_tried() const noexcept { return tried_; }
+    /// Where the lease was to be taken; has_lease() says whether the database answered.
+    [[nodiscard]] const std::optional<LeasePlace>& place() const noexcept { return place_; }
     [[nodiscard]] bool has_lease() const noexcept { return taken_; }
     [[nodiscard]] std::unique_ptr<catalogue::RunLease> give_lease() noexcept { return std::move(lease_); }
     /// Of this run control, for who reads that it commands: "ctl:/data/run7 (pid 4711)".
@@ -55,15 +56,27 @@ public:
 private:
     RunClaim(std::filesystem::path directory, control::RunNumbers numbers)
         : directory_(std::move(directory)), numbers_(std::move(numbers)) {}
+    [[nodiscard]] std::string place_name() const;
+    [[nodiscard]] bool is_left_here() const;
+    [[nodiscard]] std::string alone(const Error& error) const;
+    [[nodiscard]] bool was_here(const catalogue::LeaseHolder& holder) const;
     [[nodiscard]] bool was_of_this_directory(const catalogue::LeaseHolder& holder) const;
-    enum class Standing { nobody, ours, held, free };  // of the lease: "ours" is of a run control of D before this one
+    [[nodiscard]] Result<> take_from_database(How how, const MayComeFromElsewhere& may);
+    enum class Standing {
+        nobody,
+        ours,
+        held,
+        free
+    };  // of the lease: "ours" is of a run control of D, here, before this one
     [[nodiscard]] Result<Standing> look(const LeasePlace& place, const MayComeFromElsewhere& may);
 
     std::filesystem::path directory_;
     control::RunNumbers numbers_;
     std::unique_ptr<catalogue::RunLease> lease_;
     Guid id_ = Guid::random();
-    bool tried_ = false, taken_ = false;
+    std::optional<LeasePlace> place_{};
+    bool listened_ = false;  // for long enough to believe that the holder is silent
+    bool taken_ = false;
 };
 
 }  // namespace weir::app

@@ -201,6 +201,7 @@ TEST_F(DeliveryOutputTest, WithoutFiltersEachEventGoesToTheRecorderThatItBelongs
         const auto until = std::chrono::steady_clock::now() + 120s;
         while (output.stats().connected < 2 && std::chrono::steady_clock::now() < until)
             std::this_thread::sleep_for(1ms);
+        ASSERT_EQ(output.stats().connected, 2U);
     };
     both_connected();
     constexpr int events = 300;

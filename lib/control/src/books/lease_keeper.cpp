@@ -66,8 +66,11 @@ std::optional<std::string> LeaseKeeper::superseded() const {
 void LeaseKeeper::end() {
     thread_.request_stop();
     thread_.join();
+    if (superseded()) return;
+    const auto last = once();  // what changed since the last look
     if (!taken_ || superseded()) return;
-    if (const auto ended = lease_->end(options_.id); !ended)
+    const auto ended = last ? lease_->end(options_.id) : std::unexpected(last.error());
+    if (!ended)
         report_({.severity = Severity::warning,
                  .what = "the end of this run control is not known in the database",
                  .why = ended.error().message(),
@@ -83,6 +86,7 @@ LeaseKeeper::Stamp LeaseKeeper::stamp_of(const std::filesystem::path& file) {
 void LeaseKeeper::keep(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
         const auto done = once();
+        if (!done) lease_.reset();  // opened again: it may be another server by then, without our tables
         show(done);
         if (superseded()) return;
         std::unique_lock lock(mutex_);
@@ -100,17 +104,23 @@ Result<> LeaseKeeper::once() {
     const auto now = clock_.now();
     if (now - renewed_ >= lease_renewed_each) {
         const auto ours = WEIR_TRY(lease_->renew(options_.id));
-        if (!ours) return lose(), Result<>{};
+        if (!ours) return lose();
         renewed_ = now;
     }
     const auto ours = WEIR_TRY(copy_changes());
-    if (!ours) lose();
-    return {};
+    return ours ? Result<>{} : lose();
 }
 
-/// The database was away when this run control began. It came last, so it is the one that counts.
+/// The database was away when this run control began. What another one has that lives is left to it: which of the two
+/// commands is decided at the machines, and the other one ends.
 Result<> LeaseKeeper::take_lease() {
     const auto holder = WEIR_TRY(lease_->look());
+    if (holder && !holder->ended && holder->silent < lease_lost_after) {
+        const auto ids = lease_ids(options_.directory);
+        if (std::ranges::find(ids, holder->id) == ids.end())
+            return fail(Errc::refused,
+                        fmt::format("{} has the lease of partition {}", holder->name, options_.partition));
+    }
     WEIR_TRY(note_lease_id(options_.directory, options_.id));
     taken_ = WEIR_TRY(lease_->take(options_.id, options_.name, holder ? std::optional(holder->id) : std::nullopt));
     if (taken_) return {};
@@ -154,12 +164,17 @@ Result<bool> LeaseKeeper::copy_changes() {
     return true;
 }
 
-void LeaseKeeper::lose() {
-    std::string by = "another run control";
-    if (const auto holder = lease_->look(); holder && *holder) by = (*holder)->name;
+/// Another one took the lease, or the database is not what it was: an older copy, say, in which it is to be had again.
+Result<> LeaseKeeper::lose() {
+    taken_ = knows_ = false;
+    copied_.clear();
+    const auto holder = WEIR_TRY(lease_->look());
+    if (!holder || (!holder->ended && holder->silent >= lease_lost_after))
+        return fail(Errc::io, fmt::format("partition {} has lost its lease; it is taken again", options_.partition));
     const std::scoped_lock lock(mutex_);
-    superseded_ = fmt::format("superseded: {} has the lease of partition {} in {}", by, options_.partition,
+    superseded_ = fmt::format("superseded: {} has the lease of partition {} in {}", holder->name, options_.partition,
                               catalogue::printable_postgres_uri(options_.uri));
+    return {};
 }
 
 void LeaseKeeper::show(const Result<>& done) {

@@ -39,7 +39,7 @@ struct LeaseKeeperOptions {
     Guid id = Guid::random();           // of this run control
     std::string name{};                 // of this run control, for who reads who has the lease
     std::filesystem::path directory{};  // of the documents
-    bool taken = false;                 // it has the lease; else it takes it, whoever had it
+    bool taken = false;                 // it has the lease; else it takes it when it is free, or was of this directory
 };
 
 class LeaseKeeper {
@@ -54,7 +54,7 @@ public:
     /// Another run control has the lease, and who; nothing: none has. Any thread.
     [[nodiscard]] std::optional<std::string> superseded() const;
     /// This run control ends properly, and leaves nothing to go on with. One call, after which nothing is copied any
-    /// more. A server that is away is not waited for: the lease is then lost as if it had not ended.
+    /// more. With a server that is away it takes some seconds, and the lease is then lost as if it had not ended.
     void end();
 
 private:
@@ -71,7 +71,7 @@ private:
     [[nodiscard]] Result<> take_lease();
     /// False: another has the lease.
     [[nodiscard]] Result<bool> copy_changes();
-    void lose();
+    [[nodiscard]] Result<> lose();
     void show(const Result<>& done);
 
     const LeaseKeeperOptions options_;
