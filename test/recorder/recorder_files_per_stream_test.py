@@ -22,11 +22,12 @@ class SeveralFiles(ProgramTest):
         others = [word for disk in self.disks[1:] for word in ("--dir", disk)]
         with RecorderProcess(self.folder, self.disks[0], *others, *arguments, run=RUN) as recorder:
             sender = SenderProcess(self.folder, recorder.port, "--events", EVENTS, "--seed", 4, "--connections", 3, run=RUN)
+            of_now = lambda: max((value for name, value in recorder.metrics().items() if name.startswith("weir_stream_files_open{")), default=0)
             open_files = 0
             while sender.running():
-                open_files = max([open_files] + [value for name, value in recorder.metrics().items()
-                                                 if name.startswith("weir_stream_files_open{")])
+                open_files = max(open_files, of_now())
             self.assertEqual(sender.report()["events"]["acknowledged"], EVENTS)
+            open_files = max(open_files, of_now())  # however quick the sender was
             self.assertEnds(recorder.stop(), 0)
         return open_files
 
@@ -39,7 +40,9 @@ class SeveralFiles(ProgramTest):
         self.assertEqual((verdict["ok"], verdict["bad"]), (len(listed(self.disks[0])), []))
 
     def test_by_default_a_stream_has_one_file_open_and_its_numbers_run_on(self):
-        self.assertEqual(self.record("--file-size-max", "8MiB"), 1)
+        open_files = self.record("--file-size-max", "8MiB")
+        self.assertGreaterEqual(open_files, 1)
+        self.assertLessEqual(open_files, len({file["lumi_block"] for file in listed(self.disks[0])}))
         self.assertGood()
         sequences = collections.defaultdict(list)
         for file in sorted(listed(self.disks[0]), key=lambda file: file["sequence"]):
@@ -49,7 +52,8 @@ class SeveralFiles(ProgramTest):
 
     def test_with_the_option_it_has_some_each_on_its_disk_with_numbers_of_its_own(self):
         open_files = self.record("--file-size-max", "8MiB", "--files-per-stream", 3, "--sync-interval", "500ms")
-        self.assertLessEqual(open_files, 3)
+        self.assertGreater(open_files, 1)
+        self.assertLessEqual(open_files, 3 * len({file["lumi_block"] for file in listed(self.disks[0])}))
         self.assertGood()
         for path, blocks in self.blocks().items():
             self.assertEqual(blocks, list(range(1, len(blocks) + 1)), path)

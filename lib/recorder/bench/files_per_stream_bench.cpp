@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // How fast one stream is recorded on three disks that write 100 MB/s each, with one, two and three files open. The
 // disks are folders of which each write takes as long as it would take there; they lie where WEIR_BENCH_DIRECTORY says,
-// or where temporary files do.
+// or where temporary files do. WEIR_BENCH_EVENTS of 1 MiB are recorded: 400 for a figure, and few where it shall only
+// run.
 #include <benchmark/benchmark.h>
 #include <stdlib.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -12,6 +15,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "weir/base/file.hpp"
 #include "weir/delivery/sender.hpp"
@@ -24,7 +28,11 @@ using namespace weir::recorder;
 
 constexpr double bytes_per_second = 100e6;  // of a disk
 constexpr std::uint64_t event_size = 1 << 20;
-constexpr std::uint32_t events = 400;
+
+std::uint32_t events_of_bench() {
+    const char* given = std::getenv("WEIR_BENCH_EVENTS");
+    return given != nullptr ? static_cast<std::uint32_t>(std::strtoul(given, nullptr, 10)) : 24;
+}
 
 /// Writes of files in the same folder follow one another, at the rate of a disk.
 class SlowDisks final : public FileSystem {
@@ -68,6 +76,7 @@ std::filesystem::path own_directory() {
 void one_stream_on_three_disks(benchmark::State& state) {
     const std::vector<std::byte> payload(event_size, std::byte{0x5a});
     const SystemClock clock;
+    const auto events = events_of_bench();
     for (auto _ : state) {
         state.PauseTiming();
         const auto directory = own_directory();

@@ -195,6 +195,7 @@ std::shared_ptr<StreamFile> FileKeeper::open_next(const StreamTag& stream, LumiB
             opened.blocks_before = static_cast<std::uint32_t>(sequence.blocks);
         }
     }
+    const bool further = !open.empty();  // the stream goes on without it
     auto tried = volumes_of(open);
     for (int tries = 0; tries < names_tried_max; ++tries) {
         auto* const volume = best(tried);
@@ -210,6 +211,7 @@ std::shared_ptr<StreamFile> FileKeeper::open_next(const StreamTag& stream, LumiB
             return {};
         });
         if (!done || (!*created && created->error().os_errno != EEXIST)) {
+            if (further) return nullptr;
             tried.push_back(volume);  // the volume has reported it
             continue;
         }
@@ -225,7 +227,12 @@ std::shared_ptr<StreamFile> FileKeeper::open_next(const StreamTag& stream, LumiB
                 volume->discard(file);
                 return {};
             }));
-            reports_.alarm("catalogue", fmt::format("{}; the senders wait", known.error().message()));
+            if (further) {
+                reports_.warning(
+                    fmt::format("{} has no further file: {}", stream_key(stream), known.error().message()));
+            } else {
+                reports_.alarm("catalogue", fmt::format("{}; the senders wait", known.error().message()));
+            }
             return nullptr;
         }
         blocks_.file_opened(stream, lumi_block, clock_.now());

@@ -59,7 +59,8 @@ public:
 
     /// The next file of the sequence; it goes to the volume with the least work for its room among those that may open
     /// one, have none of the `open` files of the stream and have not failed lately. Nothing: no volume takes a file
-    /// now, or the catalogue cannot be written; both were reported.
+    /// now, or the catalogue cannot be written; both were reported. With `open` files only the first such volume is
+    /// tried.
     [[nodiscard]] std::shared_ptr<StreamFile> open_next(const StreamTag& stream, LumiBlock lumi_block,
                                                         event::Format format, const Files& open = {});
 

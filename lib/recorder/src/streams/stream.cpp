@@ -10,7 +10,8 @@ namespace weir::recorder {
 namespace {
 
 constexpr std::size_t closed_blocks_kept = 4096;
-constexpr std::chrono::milliseconds further_retry{200};
+constexpr std::chrono::milliseconds further_retry{200};      // when no volume takes one
+constexpr std::chrono::milliseconds further_failed{10'000};  // when one could not be begun, which takes its time
 
 }  // namespace
 
@@ -91,9 +92,13 @@ void Stream::close_ended(Open& open) {
 void Stream::open_further(Open& open, LumiBlock block, SteadyTime now) {
     if (open.files.size() >= keeper_.files_per_stream() || usable_.front().bytes == 0 || now < open.next_further)
         return;
-    auto opened = keeper_.may_open_beside(open.files) ? keeper_.open_next(tag_, block, format_, open.files) : nullptr;
-    if (!opened) {
+    if (!keeper_.may_open_beside(open.files)) {
         open.next_further = now + further_retry;
+        return;
+    }
+    auto opened = keeper_.open_next(tag_, block, format_, open.files);
+    if (!opened) {
+        open.next_further = clock_.now() + further_failed;
         return;
     }
     ++files_opened_;
