@@ -132,7 +132,7 @@ class Machines:
 
     def until_built(self, more):
         begin = self.built()
-        wait_until(lambda: self.built() >= begin + more, f"{more} more events; {self.errors()}", poll=0.2)
+        wait_until(lambda: self.built() >= begin + more, lambda: f"{more} more events; {self.errors()}", poll=0.2)
 
     def stop(self, name="run"):
         """The result of the run, from its process; `name` as it was started."""

@@ -5,6 +5,7 @@ printed, and not judged: a machine may be busy."""
 import hashlib
 import json
 import os
+import shutil
 import signal
 import struct
 import sys
@@ -34,6 +35,7 @@ link = "tcp"
 {security}
 {hosts}
 """
+REPLAYS = ("h1", "h2")  # the machines of stations with a raw file
 STATIONS = [("readout.ros-1", "h1", 'source = "file"\npart = "1/2"'), ("readout.ros-2", "h2", 'source = "file"\npart = "2/2"'),
             ("supervise.l2sv", "h1", 'source = "file"\nrate = 0\nregions = 3'), ("select.l2pu-1", "h2", 'selection = "all"\nworkers_are = "threads"'),
             ("assign.dfm", "h1", ""), ("build.sfi-1", "h3", ""), ("build.sfi-2", "h4", ""),
@@ -87,7 +89,11 @@ class SameEvents(ProgramTest):
 
     def same_with(self, engine):
         with SameMachines(self, engine) as machines:
-            machines.start_run("--wait", "--source", BES3, "--events", EVENTS)
+            for name in REPLAYS:  # on the disks of these machines alone, and not where run control is
+                host = machines.bed[name]
+                shutil.copyfile(BES3, host.directory / "events.raw")
+                self.assertEnds(host.run(["ln", "-s", host.directory, "/run/disk"]), 0)
+            machines.start_run("--wait", "--source", "/run/disk/events.raw", "--events", EVENTS)
             began = time.monotonic()
             there = wait_until(lambda: all(machines.host_states().get(name) == "up" for name in NAMES) and time.monotonic(),
                                f"all machines are there; {machines.errors()}", poll=0.01)

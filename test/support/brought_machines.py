@@ -59,7 +59,7 @@ class BroughtMachines(Machines):
         if self.engine == "ssh":
             self.ssh = ssh_bed.Ssh(self.bed)
         elif self.engine == "slurm":
-            self.slurm = slurm_bed.Slurm(self.bed, timeout_s=5, features=self.features)
+            self.slurm = slurm_bed.Slurm(self.bed, timeout_s=5, cred_expire_s=60, features=self.features)  # of a busy machine
             self.environment = self.slurm.environment
         else:
             return super().__enter__()
@@ -76,6 +76,9 @@ class BroughtMachines(Machines):
             of_engines = ""
         self.file.write_text(text + of_engines)
         return self
+
+    def errors(self):
+        return super().errors() + (self.slurm.logs() if self.slurm else "")
 
     def start_run(self, *more, env=None):
         control = self.bed.control

@@ -22,14 +22,15 @@ SLOW = 120.0  # seconds that a loaded machine may need for anything that should 
 
 
 def wait_until(condition, what, seconds=SLOW, poll=0.02):
-    """The first true value of `condition`; a test waits for things, never for a time."""
+    """The first true value of `condition`; a test waits for things, never for a time. `what` may be a function: it is called when the
+    wait was in vain."""
     deadline = time.monotonic() + seconds
     while True:
         value = condition()
         if value:
             return value
         if time.monotonic() > deadline:
-            raise AssertionError(f"not within {seconds:g} s: {what}")
+            raise AssertionError(f"not within {seconds:g} s: {what() if callable(what) else what}")
         time.sleep(poll)
 
 

@@ -531,13 +531,12 @@ int run_run(RunOptions& options) {
     auto record = read_partition(options);
     if (!record) return fail_with(weir_run, record.error());
     if (options.take_over) take_file_of(*record, typed, options);
-    for (auto& source : options.sources) {
-        if (!std::filesystem::exists(source, failed))
-            return fail_missing(weir_run, fmt::format("{} is not there", source.native()));
-        source = std::filesystem::absolute(source, failed);
-    }
+    for (auto& source : options.sources) source = std::filesystem::absolute(source, failed);
     auto partition = check_partition(record->text, options.partition, options.sources);
     if (!partition) return fail_with(weir_run, partition.error());
+    for (const auto& source : options.sources)
+        if (partition->hosts.empty() && !std::filesystem::exists(source, failed))
+            return fail_missing(weir_run, fmt::format("{} is not there", source.native()));
     if (!options.engine.empty()) {
         const auto engine = control::parse_engine_kind(options.engine);
         if (!engine)

@@ -12,6 +12,7 @@ Result<control::Partition> check_partition(std::string_view text, const std::fil
     WEIR_TRY(read_run_settings(text, file));
     StationOptions options;
     options.sources = sources;
+    options.elsewhere = !partition.hosts.empty();
     for (const auto& station : partition.stations) {
         const auto settings = settings_of(station.kind);
         if (!settings)

@@ -11,7 +11,7 @@
 namespace weir::app {
 
 /// The whole of a file's text, and every section with the table of its station. Errc::usage: one line with file, line,
-/// and what to change.
+/// and what to change. Files that stations of other machines read are not looked for here.
 [[nodiscard]] Result<control::Partition> check_partition(std::string_view text, const std::filesystem::path& file,
                                                          const std::vector<std::filesystem::path>& sources = {});
 

@@ -168,8 +168,8 @@ Result<> ReadoutSettings::check(const StationPlace& place) const {
         return fail(Errc::usage, "a readout serves fragments; [data] format must be event-5.0 or event-3.0");
     if (made.feed == readout::FeedKind::file && made.replay.file.empty())
         return fail(Errc::usage, "source = \"file\" needs a file: give --source FILE, or set file = \"...\"");
-    if (std::error_code error;
-        made.feed == readout::FeedKind::file && !file_.empty() && !std::filesystem::exists(file_, error))
+    if (std::error_code error; made.feed == readout::FeedKind::file && !file_.empty() && !place.elsewhere &&
+                               !std::filesystem::exists(file_, error))
         return fail(Errc::usage, fmt::format("file = \"{}\" is not there", file_));
     const auto robs = made.sources.empty() ? made.generator.robs : made.sources.size();
     if (made.feed == readout::FeedKind::generator &&

@@ -135,6 +135,7 @@ Result<StationPlace> read_station(std::string_view text, std::string_view file_n
     place.partition.use_own_authority(options.partition);
     if (!options.address.empty()) WEIR_TRY(check_own_address(options.address, place.partition));
     place.address = options.address;
+    place.elsewhere = options.elsewhere;
     place.kind = station.kind;
     place.name = station.name;
     place.id = options.id != 0 ? wire::StationId{options.id} : station.id;

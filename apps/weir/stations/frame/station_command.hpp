@@ -37,6 +37,7 @@ struct StationPlace {
     bool create = false;                           // --create: directories that were never recorded into
     std::optional<std::uint64_t> events{};         // --events
     std::string address{};                         // of this machine, for the data; empty: 127.0.0.1
+    bool elsewhere = false;                        // on another machine: its files are not looked for here
 
     /// Where a port for other stations is, by its key: empty is any free one at `address`. Errc::usage: other machines
     /// would reach it without certificates.
@@ -82,6 +83,7 @@ struct StationOptions {
     std::string address;        // empty: that in [network] data
     transport::TlsFiles tls{};  // instead of those in [security]
     std::vector<std::filesystem::path> sources;
+    bool elsewhere = false;  // run control looks at a station of another machine
     std::vector<std::string> directories;
     bool create = false;
     std::optional<std::uint64_t> events;

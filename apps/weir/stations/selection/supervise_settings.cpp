@@ -44,8 +44,6 @@ Result<> check_regions(const std::string& text) {
     if (!text.ends_with(".so"))
         return fail(Errc::usage, fmt::format("\"{}\" is none of: a number up to {}, \"table\", a file NAME.so", text,
                                              wire::regions_max));
-    std::error_code error;
-    if (!std::filesystem::exists(text, error)) return fail(Errc::usage, fmt::format("\"{}\" is not there", text));
     return {};
 }
 
@@ -199,6 +197,9 @@ Result<selection::SupervisorStationOptions> SuperviseSettings::to_options(const 
 
 Result<> SuperviseSettings::check(const StationPlace& place) const {
     WEIR_TRY(to_options(place));
+    std::error_code error;
+    if (regions_.ends_with(".so") && !place.elsewhere && !std::filesystem::exists(regions_, error))
+        return fail(Errc::usage, fmt::format("regions = \"{}\" is not there", regions_));
     return {};
 }
 
