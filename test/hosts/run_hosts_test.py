@@ -196,6 +196,14 @@ class RunHostsTest(ProgramTest):
             ids = machines.recorded_ids()
             self.assertEqual((len(ids), len(set(ids))), (result["events"]["recorded"],) * 2)
 
+    def test_a_file_that_is_missing_on_a_machine_is_named_with_the_machine(self):
+        with Machines(self) as machines:
+            text = machines.file.read_text()
+            begin, end = text.index('source = "generator"'), text.index("[supervise.l2sv]")
+            machines.file.write_text(text[:begin] + 'source = "file"\nfile = "/data/none.raw"\n' + text[end:])
+            self.assertEqual(machines.start_run().wait(120), 1)
+            self.assertRegex(machines.errors(), r'readout station ros-1 on h1 ended with code 2: .*\[readout.ros-1\]: file = "/data/none.raw" is not there')
+
     def test_no_port_that_other_machines_reach_answers_without_a_certificate_of_the_authority(self):
         with Machines(self) as machines:
             machines.start_run()
