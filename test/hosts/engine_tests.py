@@ -71,7 +71,7 @@ class Brought:
             return None
 
     def test_a_machine_that_lost_its_power_gets_an_agent_when_it_is_back(self):
-        with self.brought() as machines:
+        with self.brought(quick_loss=True) as machines:
             machines.start_run()
             machines.until_built(500)
             machines.bed["h3"].power_off()

@@ -16,7 +16,7 @@ class OfSlurm(Brought, ProgramTest):
     engine = "slurm"
 
     def test_a_run_goes_on_without_the_controller_of_slurm_and_so_do_start_replacement_and_stop(self):
-        with self.brought() as machines:
+        with self.brought(quick_loss=True) as machines:
             machines.start_run("--wait")
             machines.until_state("ready")
             machines.slurm.controller.kill()

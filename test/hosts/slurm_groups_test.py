@@ -63,8 +63,8 @@ host = "worker"
 class GroupMachines(BroughtMachines):
     """Run control on `ctl`, and five nodes: h1 has a disk for a recorder, the others are for workers. `/run/disk` on each is its disk."""
 
-    def __init__(self, test, joins=False, worker="", deadline="120s", disks=("h1",)):
-        super().__init__(test, "slurm", names=NODES, joins=joins, features={name: "disk" if name in disks else "worker" for name in NODES})
+    def __init__(self, test, joins=False, worker="", deadline="120s", disks=("h1",), quick_loss=False):
+        super().__init__(test, "slurm", names=NODES, joins=joins, quick_loss=quick_loss, features={name: "disk" if name in disks else "worker" for name in NODES})
         for name in NODES:
             self.add_disk(name)
         certificate, key = self.files["ctl"]
@@ -141,7 +141,7 @@ class Groups(ProgramTest):
             self.ends_well(machines)
 
     def test_when_a_node_loses_its_power_its_stations_go_to_the_spare_machine_and_slurm_hands_out_another_node(self):
-        with GroupMachines(self) as machines:
+        with GroupMachines(self, quick_loss=True) as machines:
             machines.start_run()
             machines.until_built(500)
             before = machines.until_all_up()
@@ -187,7 +187,7 @@ class Groups(ProgramTest):
             self.ends_well(machines)
 
     def test_an_agent_that_comes_back_from_behind_its_cable_ends_when_its_machine_has_another_node(self):
-        with GroupMachines(self) as machines:
+        with GroupMachines(self, quick_loss=True) as machines:
             machines.start_run()
             machines.until_built(500)
             before = machines.until_all_up()
@@ -200,7 +200,7 @@ class Groups(ProgramTest):
             self.ends_well(machines)
 
     def test_a_pinned_machine_gets_its_node_back_though_others_are_free(self):
-        with GroupMachines(self, disks=("h1", "h2")) as machines:
+        with GroupMachines(self, quick_loss=True, disks=("h1", "h2")) as machines:
             others = machines.take_nodes("h1")
             machines.start_run()
             machines.until_built(500)

@@ -29,11 +29,13 @@ def absent():
 
 class BroughtMachines(Machines):
     """`engine`: "ssh", "slurm", or "" for agents that the test starts. `joins`: no machine has a certificate; each gets one of the
-    partition's own authority with a token."""
+    partition's own authority with a token. `quick_loss`: Slurm notices within seconds that a machine is lost; on a busy one it takes
+    a machine for lost that is slow, and ends its job."""
 
-    def __init__(self, test, engine, names=("h1", "h2", "h3"), joins=False, features=None, **more):
+    def __init__(self, test, engine, names=("h1", "h2", "h3"), joins=False, features=None, quick_loss=False, **more):
         super().__init__(test, names=names, **more)
         self.features = features  # of nodes of Slurm
+        self.timeout_s = 5 if quick_loss else 60
         self.engine, self.ssh, self.slurm, self.environment, self.joins = engine, None, None, None, joins
         if joins:
             place = f"{self.bed.control.address}:7300"
@@ -59,7 +61,7 @@ class BroughtMachines(Machines):
         if self.engine == "ssh":
             self.ssh = ssh_bed.Ssh(self.bed)
         elif self.engine == "slurm":
-            self.slurm = slurm_bed.Slurm(self.bed, timeout_s=5, cred_expire_s=60, features=self.features)  # of a busy machine
+            self.slurm = slurm_bed.Slurm(self.bed, timeout_s=self.timeout_s, cred_expire_s=60, features=self.features)
             self.environment = self.slurm.environment
         else:
             return super().__enter__()
