@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same run with its stations as children of run control, and through an agent: as fast, and as costly. Pairs, in an order that changes.
-The figures are printed, and not judged: a machine may be busy. `./run throughput PAIRS EVENTS` takes more."""
+Builders have credit for more events than the recorder syncs at once, so that the processors are the limit. The figures are printed, and not
+judged: a machine may be busy. `./run throughput PAIRS EVENTS` takes more."""
 import json
 import os
 import resource
@@ -34,8 +35,11 @@ rob_size = "1kB"
 [supervise.l2sv]
 events = {events}
 [assign.dfm]
+events_max = 8000
 [build.sfi-1]
+events_max = 2000
 [build.sfi-2]
+events_max = 2000
 [record.rec-1]
 """
 
