@@ -119,7 +119,8 @@ Result<> RunClaim::take(const LeasePlace& place, How how, const MayComeFromElsew
         if (!opened) return {};
     }
     auto taken = take_from_database(how, may);
-    if (taken || taken.error().code != Errc::io || (how == How::take_over && !is_left_here())) return taken;
+    // Once it is taken from elsewhere, what is here is known to be older: without the documents nothing goes on.
+    if (taken || taken_ || taken.error().code != Errc::io || (how == How::take_over && !is_left_here())) return taken;
     lease_.reset();
     complain(claims, alone(taken.error()));
     return {};

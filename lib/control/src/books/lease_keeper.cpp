@@ -115,7 +115,7 @@ Result<> LeaseKeeper::once() {
 /// commands is decided at the machines, and the other one ends.
 Result<> LeaseKeeper::take_lease() {
     const auto holder = WEIR_TRY(lease_->look());
-    if (holder && !holder->ended && holder->silent < lease_lost_after) {
+    if (holder && holder->id != options_.id && !holder->ended && holder->silent < lease_lost_after) {
         const auto ids = lease_ids(options_.directory);
         if (std::ranges::find(ids, holder->id) == ids.end())
             return fail(Errc::refused,

@@ -78,19 +78,22 @@ void OpenRun::over() noexcept {
     noted_ = {};
 }
 
-Result<std::optional<OpenRun::Left>> OpenRun::left() const {
+Result<std::optional<RunNumber>> OpenRun::number_left() const {
     std::error_code unknown;
     const auto path = file(directory_);
     if (!std::filesystem::exists(path, unknown)) return std::nullopt;
     const auto text = WEIR_TRY(read_text(path, size_max));
     const auto document = WEIR_TRY(json::parse(text, {.size = size_max, .depth = 4}));
     json::Fields fields(document, path.native());
-    Left left;
-    left.run = read_run(fields);
+    const auto run = read_run(fields);
     WEIR_TRY(fields.result());
-    left.counts = read_counts(directory_ / counts_name, left.run);
-    left.peers = read_peers(directory_ / peers_name, left.run);
-    return left;
+    return run;
+}
+
+Result<std::optional<OpenRun::Left>> OpenRun::left() const {
+    const auto run = WEIR_TRY(number_left());
+    if (!run) return std::nullopt;
+    return Left{*run, read_counts(directory_ / counts_name, *run), read_peers(directory_ / peers_name, *run)};
 }
 
 }  // namespace weir::control

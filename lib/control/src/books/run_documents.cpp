@@ -53,8 +53,8 @@ bool is_run_document(std::string_view name) noexcept {
 std::vector<std::string> run_documents(const std::filesystem::path& directory) {
     std::vector<std::string> names(number_documents.begin(), number_documents.end());
     names.insert(names.end(), text_documents.begin(), text_documents.end());
-    if (const auto left = OpenRun(directory).left(); left && *left)
-        names.push_back(catalogue::run_record_path(directory, (*left)->run).filename().native());
+    if (const auto run = OpenRun(directory).number_left(); run && *run)
+        names.push_back(catalogue::run_record_path(directory, **run).filename().native());
     names.emplace_back(open_run);
     return names;
 }

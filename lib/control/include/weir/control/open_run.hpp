@@ -36,6 +36,8 @@ public:
     void over() noexcept;
     /// Nothing: no run was left. Errc::corrupt: a file that is none of ours.
     [[nodiscard]] Result<std::optional<Left>> left() const;
+    /// Of that, the number alone: a look at one small file.
+    [[nodiscard]] Result<std::optional<RunNumber>> number_left() const;
 
 private:
     [[nodiscard]] Result<> open(RunNumber run);
