@@ -8,7 +8,7 @@ import time
 import hosts as beds
 import weir_program
 from losses_test import LosingMachines
-from recorder_files import RawFile, listed
+from recorder_files import RawFile, assert_verified_after_a_loss_of_power, listed
 from run_hosts_test import EVENT_ID
 from weir_process import wait_until
 from weir_program import ProgramTest
@@ -37,22 +37,11 @@ class TwoRecorders(LosingMachines):
         found = collections.Counter()
         for name, host in PLACES.items():
             directory = self.bed[host].directory / "weir" / name
-            self.assert_verified(directory)
+            assert_verified_after_a_loss_of_power(self.test, weir_program.run("verify", directory, timeout=300), directory)
             for file in listed(directory):
                 for _, event in RawFile(file["path"]).events():
                     found[int.from_bytes(event[EVENT_ID:EVENT_ID + 8], "little")] += 1
         return found
-
-    def assert_verified(self, directory):
-        """Each file is as it was recorded. After a loss of power, of which the journal alone tells where the acknowledged events end,
-        whole events that were on their way are set aside (docs/apps/recover.md); verify names them until somebody has looked, and they
-        are no loss: their senders send them again."""
-        aside = {str(path) for path in directory.glob("*.cut-*")}
-        ended = self.test.assertEnds(weir_program.run("verify", directory, timeout=300), 1 if aside else 0)
-        named = [line for line in ended.out.splitlines() if line.startswith("/")]
-        self.test.assertEqual({line.split(": ")[0] for line in named}, aside, ended)
-        for line in named:
-            self.test.assertIn("recovery has set this aside", line)
 
 
 class RecorderLostTest(ProgramTest):

@@ -67,9 +67,9 @@ def sequences(text):
 class Batches(threading.Thread):
     """One `weir send` after the other to all recorders, each with the same events under new ids."""
 
-    def __init__(self, folder, to):
+    def __init__(self, folder, to, on=None):
         super().__init__(daemon=True)
-        self.folder, self.to = folder, to
+        self.folder, self.to, self.on = folder, to, on
         self.reports, self.problem, self.ending = [], None, threading.Event()
 
     @staticmethod
@@ -81,7 +81,7 @@ class Batches(threading.Thread):
             while not self.ending.is_set():
                 number = len(self.reports)
                 with SenderProcess(self.folder, self.to[0], "--to", *self.to[1:], *BATCH, "--first-id", self.first(number) + 1,
-                                   "--name", f"batch-{number}", run=RUN) as sender:
+                                   "--name", f"batch-{number}", run=RUN, on=self.on) as sender:
                     report = sender.report(900)
                 assert report["events"] == {"sent": BATCH[1], "acknowledged": BATCH[1], "rejected": 0}, report
                 assert report["in_doubt"] == 0, report
@@ -102,9 +102,17 @@ class SeveralRecorders(ProgramTest):
     def directory(self, name):
         return self.folder / f"data-{name}"
 
-    def recorder(self, name, port=None):
+    def recorder(self, name, port=None, *more, on=None):
         return RecorderProcess(self.folder, self.directory(name), "--config", self.config, "--catalogue", self.server.uri, "--recorder", name,
-                               "--memory", "256MiB", "--event-max", "8MiB", run=RUN, port=port)
+                               "--memory", "256MiB", "--event-max", "8MiB", *more, run=RUN, port=port, on=on)
+
+    def lose(self, name, recorder, away):
+        """The recorder dies, and is back after so many seconds."""
+        recorder.kill()
+        time.sleep(away)
+        return self.recorder(name, recorder.port)
+
+    senders_on = None  # a machine of hosts.Hosts; none: this one
 
     def expected_of_a_batch(self):
         """Ids by stream of an undisturbed batch: the same seed gives the same tags."""
@@ -118,15 +126,15 @@ class SeveralRecorders(ProgramTest):
     def acknowledged(self, recorder):
         return recorder.metrics()["weir_acknowledged_events_total"]
 
-    def test_killed_one_after_the_other_they_have_each_event_once_among_them(self):
+    def test_lost_one_after_the_other_they_have_each_event_once_among_them(self):
         print(f"{KILLS} recorders die; again: WEIR_KILLS={KILLS} WEIR_SEED={SEED}", file=sys.stderr)
         recorders = {name: self.recorder(name) for name in NAMES}
-        ports = {name: recorder.port for name, recorder in recorders.items()}
         self.addCleanup(lambda: [recorder.__exit__() for recorder in recorders.values()])
         to = [recorder.address for recorder in recorders.values()]
-        batches = Batches(self.folder, to)
+        batches = Batches(self.folder, to, self.senders_on)
         with open(self.folder / "many.out", "wb") as out, open(self.folder / "many.err", "wb") as err:
-            many = subprocess.Popen([SEND_MANY, ",".join(to), str(RUN), "many", "1000", "300"], stdout=out, stderr=err)
+            start = self.senders_on.start if self.senders_on else subprocess.Popen
+            many = start([SEND_MANY, ",".join(to), str(RUN), "many", "1000", "300"], stdout=out, stderr=err)
         self.addCleanup(many.wait)
         self.addCleanup(many.kill)
         batches.start()
@@ -136,9 +144,7 @@ class SeveralRecorders(ProgramTest):
             wait_until(lambda: self.acknowledged(recorders[name]) > before + 20 or batches.problem, f"{name} records after {kill} kills")
             self.assertIsNone(batches.problem)
             time.sleep(self.random.uniform(0, 0.3))  # any moment of its work
-            recorders[name].kill()
-            time.sleep(AWAY if kill % EACH_AWAY == EACH_AWAY - 1 else self.random.uniform(0, 0.5))
-            recorders[name] = self.recorder(name, ports[name])
+            recorders[name] = self.lose(name, recorders[name], AWAY if kill % EACH_AWAY == EACH_AWAY - 1 else self.random.uniform(0, 0.5))
         batches.ending.set()
         batches.join(900)
         self.assertFalse(batches.is_alive())
@@ -184,6 +190,9 @@ class SeveralRecorders(ProgramTest):
             recorded[row[0]] += sequences(row[1])
         self.assertEqual(dict(recorded), {"many": sent, **{f"batch-{number}": BATCH[1] for number in range(len(batches.reports))}})
         self.assertEqual({row[2] for row in self.server.rows("runs")}, {"CLOSED"})
+        self.assertVerified()
+
+    def assertVerified(self):
         verdict = self.assertEnds(run("verify", "--json", "--run", RUN, "--catalogue", self.server.uri, *map(self.directory, NAMES),
                                       timeout=600), 0).json
         self.assertEqual((verdict["files"], verdict["bad"]), (verdict["ok"], []))
