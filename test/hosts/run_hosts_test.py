@@ -204,6 +204,21 @@ class RunHostsTest(ProgramTest):
             self.assertEqual(machines.start_run().wait(120), 1)
             self.assertRegex(machines.errors(), r'readout station ros-1 on h1 ended with code 2: .*\[readout.ros-1\]: file = "/data/none.raw" is not there')
 
+    def test_a_plug_in_is_needed_on_the_machine_of_its_station_alone(self):
+        with Machines(self) as machines:
+            plug_in = machines.bed["h2"].directory / "selection.py"  # run control sees no disk of h2
+            machines.file.write_text(machines.file.read_text() + f'[filter.ef-1]\nhost = "h2"\nselection = "{plug_in}"\n')
+            with self.subTest("where it is missing it is named with the machine"):
+                self.assertEqual(machines.start_run().wait(120), 1)
+                self.assertRegex(machines.errors(), rf"filter station ef-1 on h2 ended with code 2: .*\[filter.ef-1\]: the selection {plug_in} is not there")
+            plug_in.write_text("def select(event):\n    return event.level1_id % 2 == 0\n")
+            machines.start_run()
+            machines.until_built(200)
+            code, result = machines.stop()
+            self.assertEqual((code, result["problems"]), (0, []), machines.errors())
+            self.assertGreater(result["events"]["recorded"], 0)
+            self.assertLess(result["events"]["recorded"], result["events"]["built"])
+
     def test_no_port_that_other_machines_reach_answers_without_a_certificate_of_the_authority(self):
         with Machines(self) as machines:
             machines.start_run()

@@ -37,11 +37,16 @@ Result<std::vector<std::string>> worker_command(const WorkerPrograms& programs, 
     return std::vector<std::string>{program.string(), plugin.string()};
 }
 
-Result<> check_plugin_file(const fs::path& file, std::string_view kind) {
-    std::error_code error;
+Result<> check_plugin_name(const fs::path& file, std::string_view kind) {
     const auto ending = file.extension();
     if (ending != ".so" && ending != ".py")
         return fail(Errc::usage, fmt::format("\"{}\" is no {}: give a file NAME.so or NAME.py", file.string(), kind));
+    return {};
+}
+
+Result<> check_plugin_file(const fs::path& file, std::string_view kind) {
+    WEIR_TRY(check_plugin_name(file, kind));
+    std::error_code error;
     if (!fs::exists(file, error))
         return fail(Errc::usage, fmt::format("the {} {} is not there", kind, fs::absolute(file, error).string()));
     return {};

@@ -171,6 +171,8 @@ Result<> ReadoutSettings::check(const StationPlace& place) const {
     if (std::error_code error; made.feed == readout::FeedKind::file && !file_.empty() && !place.elsewhere &&
                                !std::filesystem::exists(file_, error))
         return fail(Errc::usage, fmt::format("file = \"{}\" is not there", file_));
+    if (made.feed == readout::FeedKind::front_end && !place.elsewhere)
+        WEIR_TRY(readout::FrontEndSpec::check(made.front_end.file));
     const auto robs = made.sources.empty() ? made.generator.robs : made.sources.size();
     if (made.feed == readout::FeedKind::generator &&
         robs * made.generator.rob_size.count() > made.store.bytes_max.count())

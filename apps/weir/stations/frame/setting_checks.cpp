@@ -55,9 +55,9 @@ Result<> check_readout_source(const std::string& text) {
                     fmt::format("\"{}\" fills no readout: give generator, file, network, level2, or a front-end "
                                 "NAME.so or NAME.py",
                                 text));
-    return readout::FrontEndSpec::check(text);
+    return readout::FrontEndSpec::check_name(text);
 }
 
-Result<> check_selection(const std::string& text) { return selection::Selection::check(text); }
+Result<> check_selection(const std::string& text) { return selection::Selection::check_name(text); }
 
 }  // namespace weir::app

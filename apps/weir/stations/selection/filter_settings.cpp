@@ -56,7 +56,7 @@ Result<selection::FilterStationOptions> FilterSettings::to_options(const Station
 
 Result<> FilterSettings::check(const StationPlace& place) const {
     WEIR_TRY(to_options(place));
-    return {};
+    return place.elsewhere ? Result<>{} : selection::Selection::check(plugin_.spec.selection);
 }
 
 Result<std::unique_ptr<service::Station>> FilterSettings::make(const StationPlace& place,

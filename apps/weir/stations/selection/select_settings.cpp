@@ -54,7 +54,7 @@ Result<selection::UnitStationOptions> SelectSettings::to_options(const StationPl
 
 Result<> SelectSettings::check(const StationPlace& place) const {
     WEIR_TRY(to_options(place));
-    return {};
+    return place.elsewhere ? Result<>{} : selection::Selection::check(plugin_.spec.selection);
 }
 
 Result<std::unique_ptr<service::Station>> SelectSettings::make(const StationPlace& place,

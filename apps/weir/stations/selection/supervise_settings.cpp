@@ -83,7 +83,8 @@ Result<> read_headers(const std::filesystem::path& path, std::vector<wire::Event
 
 Result<> check_trigger_source(const std::string& text) {
     const auto spec = WEIR_TRY(selection::parse_trigger_spec(text));
-    return spec.kind == selection::TriggerKind::plug_in ? selection::TriggerPlugInSpec::check(spec.file) : Result<>{};
+    return spec.kind == selection::TriggerKind::plug_in ? selection::TriggerPlugInSpec::check_name(spec.file)
+                                                        : Result<>{};
 }
 
 }  // namespace
@@ -196,7 +197,8 @@ Result<selection::SupervisorStationOptions> SuperviseSettings::to_options(const 
 }
 
 Result<> SuperviseSettings::check(const StationPlace& place) const {
-    WEIR_TRY(to_options(place));
+    const auto made = WEIR_TRY(to_options(place));
+    if (made.plug_in && !place.elsewhere) WEIR_TRY(selection::TriggerPlugInSpec::check(made.plug_in->file));
     std::error_code error;
     if (regions_.ends_with(".so") && !place.elsewhere && !std::filesystem::exists(regions_, error))
         return fail(Errc::usage, fmt::format("regions = \"{}\" is not there", regions_));

@@ -25,6 +25,7 @@ plugin::PlugInKind front_end_kind(FrontEndRuns runs) noexcept {
             .crashed = "its process is started again; triggers that it had not read out are lost"};
 }
 
+Result<> FrontEndSpec::check_name(const std::string& file) { return plugin::check_plugin_name(file, "front-end"); }
 Result<> FrontEndSpec::check(const std::string& file) { return plugin::check_plugin_file(file, "front-end"); }
 
 Result<FrontEndFace> load_front_end(const std::filesystem::path& file) {

@@ -135,17 +135,23 @@ Result<std::vector<std::string>> worker_command(const SelectionSpec& spec, const
                                   file);
 }
 
-/// A selection that is not built in is a file, here, of one of two kinds.
-Result<> check_file(const std::string& selection) {
-    std::error_code error;
-    const auto file = fs::absolute(selection, error);
-    const auto ending = file.extension();
+/// A selection that is not built in is a file of one of two kinds.
+Result<> check_file_name(const std::string& selection) {
+    const auto ending = fs::path(selection).extension();
     if (ending != ".so" && ending != ".py")
         return fail(Errc::usage,
                     fmt::format("\"{}\" is no selection: give all, none, fraction:F, size:SIZE, busy:TIME, sleep:TIME, "
                                 "request:SOURCES, "
                                 "or a file NAME.so or NAME.py",
                                 selection));
+    return {};
+}
+
+/// It is here, too.
+Result<> check_file(const std::string& selection) {
+    WEIR_TRY(check_file_name(selection));
+    std::error_code error;
+    const auto file = fs::absolute(selection, error);
     if (!fs::exists(file, error)) return fail(Errc::usage, fmt::format("the selection {} is not there", file.string()));
     return {};
 }
@@ -182,6 +188,11 @@ Result<> check_decision(const Decision& decision) {
             return fail(Errc::limit, fmt::format("the tag {} names more than {} ROBs", stream_key(tag), tag_robs_max));
     }
     return {};
+}
+
+Result<> Selection::check_name(const std::string& selection) {
+    const auto builtin = WEIR_TRY(builtin_selection(selection, system_clock()));
+    return builtin ? Result<>{} : check_file_name(selection);
 }
 
 Result<> Selection::check(const std::string& selection) {

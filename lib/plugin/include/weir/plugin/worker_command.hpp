@@ -22,6 +22,9 @@ struct WorkerPrograms {
 [[nodiscard]] Result<std::vector<std::string>> worker_command(const WorkerPrograms& programs,
                                                               const std::filesystem::path& plugin);
 
+/// `file` is named NAME.so or NAME.py: enough where it is used on another machine. Errc::usage; `kind`: "selection".
+[[nodiscard]] Result<> check_plugin_name(const std::filesystem::path& file, std::string_view kind);
+
 /// `file` is there, and is named NAME.so or NAME.py. Loads nothing. Errc::usage; `kind`: "selection".
 [[nodiscard]] Result<> check_plugin_file(const std::filesystem::path& file, std::string_view kind);
 

@@ -20,6 +20,8 @@ struct FrontEndSpec : plugin::PlugInSpec {
     FrontEndRuns runs = FrontEndRuns::thread;
     std::uint32_t triggers_max = 4096;  // that wait to be read out; more are lost, and counted
 
+    /// Whether it is named as one that can be one: enough for a readout on another machine. Errc::usage.
+    [[nodiscard]] static Result<> check_name(const std::string& file);
     /// Whether `file` is there, and of a kind that can be one. Loads nothing. Errc::usage.
     [[nodiscard]] static Result<> check(const std::string& file);
 };

@@ -80,6 +80,9 @@ public:
 class Selection {
 public:
     [[nodiscard]] static Result<Selection> open(const SelectionSpec& spec);
+    /// Whether `selection` is built in, or named as a file that can be one: enough for a station on another machine.
+    /// Errc::usage.
+    [[nodiscard]] static Result<> check_name(const std::string& selection);
     /// Whether `selection` is built in, or a file that is there. Loads nothing. Errc::usage.
     [[nodiscard]] static Result<> check(const std::string& selection);
 

@@ -11,6 +11,8 @@
 namespace weir::selection {
 
 struct TriggerPlugInSpec : plugin::PlugInSpec {
+    /// Whether it is named as one that can be one: enough for a supervisor on another machine. Errc::usage.
+    [[nodiscard]] static Result<> check_name(const std::string& file);
     /// Whether `file` is there, and of a kind that can be one. Loads nothing. Errc::usage.
     [[nodiscard]] static Result<> check(const std::string& file);
 };

@@ -22,6 +22,7 @@ constexpr plugin::PlugInKind kind{
 
 }  // namespace
 
+Result<> TriggerPlugInSpec::check_name(const std::string& file) { return plugin::check_plugin_name(file, kind.name); }
 Result<> TriggerPlugInSpec::check(const std::string& file) { return plugin::check_plugin_file(file, kind.name); }
 
 Result<plugin::PlugInProgram> open_trigger_plug_in(const TriggerPlugInSpec& spec) {
