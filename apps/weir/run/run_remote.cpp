@@ -14,9 +14,9 @@
 
 #include "cli/output.hpp"
 #include "cli/process/signals.hpp"
-#include "run/run_directory.hpp"
-#include "run/run_place.hpp"
-#include "run/run_report.hpp"
+#include "run/directory/run_directory.hpp"
+#include "run/directory/run_place.hpp"
+#include "run/session/run_report.hpp"
 #include "stations/frame/input_settings.hpp"
 #include "stations/frame/partition_settings.hpp"
 #include "weir/base/file.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run/run_claim.hpp"
+#include "run/directory/run_claim.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run/run_report.hpp"
+#include "run/session/run_report.hpp"
 
 #include <gmock/gmock.h>
 

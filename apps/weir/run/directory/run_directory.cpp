@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run/run_directory.hpp"
+#include "run/directory/run_directory.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run/taking_over.hpp"
+#include "run/session/taking_over.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run/run_log_sink.hpp"
+#include "run/session/run_log_sink.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -7,7 +7,7 @@
 #include <chrono>
 
 #include "cli/command_line.hpp"
-#include "run/run_options.hpp"
+#include "run/session/run_options.hpp"
 
 namespace weir::app {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <string>
 
+#include "run/directory/run_directory.hpp"
 #include "run/partition/run_settings.hpp"
-#include "run/run_directory.hpp"
-#include "run/run_options.hpp"
+#include "run/session/run_options.hpp"
 #include "weir/catalogue/run_record.hpp"
 #include "weir/control/catalogue_keeper.hpp"
 #include "weir/control/run_control.hpp"

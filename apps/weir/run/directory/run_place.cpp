@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run/run_place.hpp"
+#include "run/directory/run_place.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run/run_claim.hpp"
+#include "run/directory/run_claim.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include "cli/command_line.hpp"
 #include "cli/process/signals.hpp"
 #include "host/own_tls.hpp"
-#include "run/run_place.hpp"
+#include "run/directory/run_place.hpp"
 #include "weir/base/system_clock.hpp"
 #include "weir/catalogue/postgres_catalogue.hpp"
 #include "weir/control/lease_keeper.hpp"

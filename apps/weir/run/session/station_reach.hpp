@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "run/authority/own_authority.hpp"
-#include "run/run_directory.hpp"
-#include "run/run_options.hpp"
+#include "run/directory/run_directory.hpp"
+#include "run/session/run_options.hpp"
 #include "stations/frame/partition_settings.hpp"
 #include "weir/control/host_engines.hpp"
 #include "weir/control/host_launcher.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run/station_reach.hpp"
+#include "run/session/station_reach.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

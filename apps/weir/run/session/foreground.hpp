@@ -8,7 +8,7 @@
 
 #include "cli/process/signals.hpp"
 #include "cli/progress.hpp"
-#include "run/run_options.hpp"
+#include "run/session/run_options.hpp"
 #include "weir/control/run_control.hpp"
 
 namespace weir::app {

@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "run/run_claim.hpp"
-#include "run/run_directory.hpp"
-#include "run/run_options.hpp"
+#include "run/directory/run_claim.hpp"
+#include "run/directory/run_directory.hpp"
+#include "run/session/run_options.hpp"
 #include "weir/catalogue/run_record.hpp"
 
 namespace weir::app {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run/foreground.hpp"
+#include "run/session/foreground.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "cli/command_line.hpp"
-#include "run/run_report.hpp"
+#include "run/session/run_report.hpp"
 
 namespace weir::app {
 

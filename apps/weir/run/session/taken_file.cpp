@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run/taken_file.hpp"
+#include "run/session/taken_file.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
