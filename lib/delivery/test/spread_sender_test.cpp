@@ -95,6 +95,36 @@ TEST_F(SpreadSenderTest, GoesOnWithTheOthersWhileOneIsAwayAndItsEventsWaitForIt)
     for (const auto& [id, meta] : back->sink.metas) EXPECT_TRUE(meta.sent_elsewhere) << id;
 }
 
+TEST_F(SpreadSenderTest, WhatOneMayHaveThatStaysAwayGoesToAnotherAndIsCountedAsInDoubt) {
+    auto one = std::make_unique<Recorder>();
+    one->sink.answers = false;
+    one->start();
+    const auto port = transport::ReservedPort::take({"127.0.0.1", 0}).value();
+    open({address(*one), transport::to_string(port.address())}, {.give_up_after = 100ms});
+    ASSERT_TRUE(eventually([&] { return one->stats().connections == 1; }));
+    send(1, 10);
+    ASSERT_TRUE(eventually([&] { return one->sink.holding() == 10; }));
+    EXPECT_EQ(sender->in_doubt(), 0U);
+    const auto there = recorder_at(port);
+    there->start();
+    ASSERT_TRUE(eventually([&] { return there->stats().connections == 1; }));
+    one.reset();
+    expect_all_acknowledged(10);
+    EXPECT_EQ(sender->in_doubt(), 10U);
+    EXPECT_EQ(there->sink.taken(), 10U);
+    for (const auto& [id, meta] : there->sink.metas) EXPECT_TRUE(meta.sent_elsewhere) << id;
+}
+
+TEST_F(SpreadSenderTest, FailsWhenNoneIsConnectedForSoLong) {
+    const auto one = transport::ReservedPort::take({"127.0.0.1", 0}).value(),
+               two = transport::ReservedPort::take({"127.0.0.1", 0}).value();
+    open({transport::to_string(one.address()), transport::to_string(two.address())}, {.give_up_after = 50ms});
+    send(1, 1);
+    ASSERT_TRUE(eventually([&] { return sender->failure().has_value(); }));
+    EXPECT_FALSE(sender->send(described(2), as_data("x")).has_value());
+    EXPECT_FALSE(sender->flush(120s).has_value());
+}
+
 TEST_F(SpreadSenderTest, JoinsTheRunThatTheFirstRecorderNames) {
     const auto port = transport::ReservedPort::take({"127.0.0.1", 0}).value();  // nobody is there
     Recorder two;
