@@ -21,6 +21,7 @@
 #include "weir/base/named_thread.hpp"
 #include "weir/base/stoppable_sleep.hpp"
 #include "weir/control/local_launcher.hpp"
+#include "weir/control/partition.hpp"
 #include "weir/json/parse.hpp"
 
 namespace weir::control {
@@ -33,7 +34,8 @@ using service::HttpRequest;
 using service::HttpResponse;
 
 constexpr auto look_every = 50ms;
-constexpr auto end_grace = 1000ms;       // of a process that is wanted no more, until SIGKILL
+constexpr auto end_grace = 1000ms;       // of a process that is wanted no more, until SIGKILL, and
+constexpr auto moved_grace = 300ms;      // of one whose place another may have elsewhere: what it has in hand is lost
 constexpr auto last_grace = 10'000ms;    // when the agent ends
 constexpr auto orphan_grace = 60'000ms;  // a recorder that has much to close
 constexpr auto commander_gone_after = 5s;
@@ -93,6 +95,7 @@ struct Hosted {
     HostedStatus status;
     std::unique_ptr<LaunchedProcess> process;
     std::unique_ptr<LogTail> tail;
+    bool stays = false;         // on its machine: it has files or hardware there
     std::string control{};      // once it is announced
     std::uint32_t reading = 0;  // of what was asked of it, is under way
     bool asking = false;
@@ -163,7 +166,7 @@ public:
                          .what = fmt::format("{} is ended", name),
                          .where = options_.name,
                          .why = fmt::format("{} does not know it, or has started it elsewhere", commander_->name)});
-            end(hosted, end_grace);
+            end(hosted, hosted.stays ? end_grace : moved_grace);
         }
         poll_number_ = order->number;
         polled_last_ = std::max(polled_last_, order->generation_last);
@@ -344,8 +347,11 @@ private:
         status.name = order.name;
         status.generation = order.generation;
         status.pid = process->pid();
-        processes_.emplace(std::piecewise_construct, std::forward_as_tuple(order.name),
-                           std::forward_as_tuple(std::move(status), std::move(process), std::move(tail)));
+        const auto kind = order.arguments.size() > 1 ? parse_station_kind(order.arguments[1]) : std::nullopt;
+        processes_
+            .emplace(std::piecewise_construct, std::forward_as_tuple(order.name),
+                     std::forward_as_tuple(std::move(status), std::move(process), std::move(tail)))
+            .first->second.stays = kind && stays_on_its_host(*kind);
         return {};
     }
 
