@@ -77,7 +77,7 @@ class Tls(ProgramTest):
         for days, alarm in ((-1, "ended on"), (2, "ends on"), (90, None)):
             with self.subTest(days=days), \
                     RecorderProcess(self.folder, self.folder / str(days), *self.ours.options("recorder", days=days)) as recorder:
-                ends = recorder.metrics()["weir_tls_certificate_ends_timestamp_seconds"]
+                ends = recorder.metrics()['weir_tls_certificate_ends_timestamp_seconds{port="data"}']
                 self.assertAlmostEqual(ends, time.time() + days * 86400, delta=3600)
                 if alarm:
                     recorder.printed(f"ALARM certificate.*{alarm}")

@@ -90,8 +90,8 @@ class Missing(ProgramTest):
             connection = http.client.HTTPConnection(place, timeout=60)
             connection.request("GET", "/metrics")
             metrics = connection.getresponse().read().decode()
-            self.assertIn('weir_partition_sources{what="silent"} 1', metrics)
-            self.assertRegex(metrics, r'weir_source_fragments\{source="0x420000",what="missing"\} [1-9]')
+            self.assertIn('weir_partition_silent_sources 1', metrics)
+            self.assertRegex(metrics, r'weir_source_missing_fragments_total\{source="0x420000"\} [1-9]')
             status = self.assertEnds(run("run", "status", "--dir", run_control.directory), 0).out
             self.assertRegex(status, r"0x420000 +ros-1 .*SILENT")
             run("run", "stop", "--dir", run_control.directory)

@@ -33,6 +33,7 @@
 #include "weir/base/file.hpp"
 #include "weir/base/system_clock.hpp"
 #include "weir/control/lease_keeper.hpp"
+#include "weir/control/run_metrics.hpp"
 #include "weir/control/run_service.hpp"
 #include "weir/service/control_client.hpp"
 #include "weir/service/join_service.hpp"
@@ -96,7 +97,8 @@ std::optional<service::Metrics::Collection> collect_certificate(service::Metrics
                                                                 const std::optional<service::ControlTls>& tls) {
     if (!tls) return std::nullopt;
     return metrics.collect([ends = tls->context.certificate_ends()](service::MetricSink& sink) {
-        sink.gauge("weir_tls_certificate_ends_timestamp_seconds", "when the certificate of the control ports ends", {},
+        sink.gauge("weir_tls_certificate_ends_timestamp_seconds",
+                   "when the certificate of a port ends, seconds since 1970", {{"port", "control"}},
                    std::chrono::duration<double>(ends.time_since_epoch()).count());
     });
 }
@@ -216,7 +218,7 @@ int run_run(RunOptions& options) {
     const SystemClock clock;
     ProgressLine line(clock);
     control::LogBook log;
-    service::Metrics metrics;
+    service::Metrics metrics(control::run_label_sets_max);
     std::vector<std::unique_ptr<service::ReportSink>> sinks;
     auto log_sink = std::make_unique<RunLogSink>(log, directory->log_of("run"), line, clock);
     const auto& shown = *log_sink;
@@ -246,7 +248,7 @@ int run_run(RunOptions& options) {
         [&](const control::StationEntry& station) { return launch_of(station, options, *directory, on_hosts); },
         *stations.launcher, *stations.links, keeper, reports.reporter(), log, clock);
     ChangedFile changed(options, *directory, keeper, control, record->text);
-    const auto collection = control::collect_partition(metrics, control);
+    const auto collection = control::collect_partition(metrics, {control, reports, stations.hosts});
     auto routes = control::run_routes(
         {*partition, control, log, reports, metrics, [&changed] { return changed.apply(); }, stations.hosts});
     std::optional<service::JoinParts> join_parts;

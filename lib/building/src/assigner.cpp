@@ -83,7 +83,7 @@ void Assigner::accept(const wire::Accept& message, SteadyTime now) {
         ++counts_.accepted;
         ++counts_.waiting;
         events_.accepted.insert(ticket.global_id);
-        waiting_.push_back({.ticket = ticket});
+        waiting_.push_back({.ticket = ticket, .accepted = now});
     }
     for (const auto id : message.rejected) {
         ++counts_.rejected;
@@ -117,6 +117,7 @@ void Assigner::built(wire::StationId from, const wire::Built& message, SteadyTim
                 events_.refused.insert(event.global_id);
                 break;
         }
+        durations_.add(now - found->second.accepted);
         --counts_.assigned;
         done_with(found->second.ticket.level1_id, now);
         assigned_.erase(found);
@@ -145,7 +146,7 @@ void Assigner::unassign(wire::StationId builder, const char* why, SteadyTime now
             continue;
         }
         event.ticket.reassigned = true;
-        back.push_back({.ticket = std::move(event.ticket), .builds = event.builds});
+        back.push_back({.ticket = std::move(event.ticket), .accepted = event.accepted, .builds = event.builds});
     }
     if (back.empty()) return;
     std::ranges::sort(back, [](const Waiting& a, const Waiting& b) { return a.ticket.global_id > b.ticket.global_id; });
@@ -207,7 +208,10 @@ void Assigner::assign_what_can_be() {
         for (std::size_t i = 0; i < count; ++i) {
             auto& event = waiting_.front();
             const auto key = number(event.ticket.global_id);
-            assigned_[key] = {.ticket = std::move(event.ticket), .builder = id, .builds = event.builds + 1};
+            assigned_[key] = {.ticket = std::move(event.ticket),
+                              .accepted = event.accepted,
+                              .builder = id,
+                              .builds = event.builds + 1};
             waiting_.pop_front();
         }
         builder.assigned += count;

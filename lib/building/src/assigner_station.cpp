@@ -47,6 +47,9 @@ public:
                            {"reassigned", double(counts.reassigned)}, {"clears_sent", double(counts.clears_sent)},
                            {"waiting", double(counts.waiting)},       {"assigned", double(counts.assigned)},
                            {"repeated", double(counts.repeated)}};
+        status.levels = {"waiting", "assigned"};
+        status.durations = {
+            {"event", "from level 2's word to the end of an event: stored, or not wanted", assigner_.durations()}};
         const auto stats = loop_.stats();
         status.counters["posts_resent"] = double(stats.endpoint.reliable_resent);
         status.counters["kernel_drops"] = double(stats.kernel_drops);

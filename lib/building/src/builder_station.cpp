@@ -77,6 +77,7 @@ public:
                            {"mask_changes", double(counts.mask_changes)},
                            {"kernel_drops", double(stats.kernel_drops)},
                            {"foreign_address", double(stats.foreign_address)}};
+        status.levels = {"window_bytes", "newest_level1_id", "output_held"};
         status.sources = builder_.sources();
         if (counts.newest) status.counters["newest_level1_id"] = double(number(*counts.newest));
         output_.look_after(clock_.now());

@@ -5,6 +5,7 @@
 
 #include "fake_partition.hpp"
 #include "weir/control/run_json.hpp"
+#include "weir/control/run_metrics.hpp"
 #include "weir/json/parse.hpp"
 #include "weir/service/control_client.hpp"
 #include "weir/service/reports.hpp"
@@ -60,7 +61,7 @@ protected:
                        log,
                        clock};
     service::Metrics metrics;
-    service::Metrics::Collection collection = collect_partition(metrics, control);
+    service::Metrics::Collection collection = collect_partition(metrics, {control, reports});
     Result<service::HttpServer> server = service::HttpServer::start(
         {}, run_routes({partition, control, log, reports, metrics, [this] { return applied; }}));
     service::ControlClient client{server ? server->address() : ""};
@@ -114,7 +115,27 @@ TEST_F(RunServiceTest, AlarmsAreListedAndAcknowledgedByName) {
 TEST_F(RunServiceTest, MetricsSayWhichStationsAreThere) {
     const auto all = get("/metrics");
     EXPECT_THAT(all, HasSubstr(R"(weir_station_up{kind="readout",station="ros-1"} 1)"));
-    EXPECT_THAT(all, HasSubstr(R"(weir_partition_info{run="0",state="ready"} 1)"));
+    EXPECT_THAT(all, HasSubstr(R"(weir_partition_state{state="ready"} 1)"));
+    EXPECT_THAT(all, HasSubstr(R"(weir_partition_transition_duration_seconds_count{transition="coming up"} 1)"));
+    EXPECT_THAT(all, testing::Not(HasSubstr("weir_run_info")));
+}
+
+TEST_F(RunServiceTest, RestartsAreACounterThatANewRunDoesNotTakeBack) {
+    const auto restarts = [&] { return get("/metrics"); };
+    const auto once = R"(weir_station_restarts_total{kind="build",station="sfi-1"} 1)";
+    for (int run = 1; run <= 2; ++run) {
+        EXPECT_TRUE(post("/run", R"({"command":"start"})").good());
+        pass(300ms);
+        EXPECT_THAT(get("/metrics"), HasSubstr(fmt::format(R"(weir_run_info{{run="{}"}} 1)", run)));
+        if (run == 1) {
+            world.kill("sfi-1");
+            pass(1s);
+        }
+        EXPECT_THAT(restarts(), HasSubstr(once));
+        EXPECT_TRUE(post("/run", R"({"command":"stop"})").good());
+        pass(2s);
+    }
+    EXPECT_THAT(restarts(), HasSubstr("weir_runs_ended_total"));
 }
 
 TEST_F(RunServiceTest, AnAppliedFileIsAnsweredWithWhatCameOfIt) {

@@ -175,6 +175,7 @@ void HandOff::Work::finish(Session& session, std::size_t number, const Job& job,
             session.failures = 0;
             session.not_before = {};
         }
+        if (result.trouble == Trouble::wrong_bytes) ++session.counts.wrong_bytes;
         if (result.trouble == Trouble::catalogue) ++counts_.catalogue_failures;
         session.counts.up = session.failures == 0;
         if (result.outcome == Outcome::failed || result.outcome == Outcome::unverified)

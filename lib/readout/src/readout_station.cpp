@@ -393,6 +393,17 @@ service::StationStatus ReadoutStation::status() const {
     }
     service::StationStatus status;
     status.ledger.what = "ROB fragments";
+    status.levels = {"busy",
+                     "events_held",
+                     "bytes_held",
+                     "oldest_level1_id",
+                     "requests_queued",
+                     "hanging_seconds",
+                     "input_connections",
+                     "input_blocks_waiting",
+                     "input_udp_receive_buffer",
+                     "match_waiting",
+                     "match_clocks_followed"};
     if (server) add_input(*server, status);
     if (!run) {
         if (datagrams) add_datagrams(*datagrams, status);

@@ -37,7 +37,8 @@ Recording::Recording(RecorderOptions options, Reporter report, const Clock& cloc
       settlement_({.recorder = options_.recorder,
                    .copies_in_hand_max = options_.memory.count() / bytes_of_memory_per_copy,
                    .unique_events = options_.unique_events,
-                   .unique_memory_max = options_.unique_memory_max},
+                   .unique_memory_max = options_.unique_memory_max,
+                   .clock = &clock_},
                   *this, reports_) {}
 
 Recording::~Recording() {
@@ -253,6 +254,7 @@ RecorderSummary Recording::summary() const {
     s.waits_for_closing = !keeper_->may_open();
     s.events_unchecked = settlement_.unique().unchecked();
     s.events_stored = settlement_.unique().stored_count();
+    s.answers = settlement_.durations();
     s.catalogue_changes_waiting = catalogue_->changes_waiting().value_or(0);
     s.running = clock_.now() - started_;
     const auto pool = buffers_.stats();
@@ -264,7 +266,7 @@ RecorderSummary Recording::summary() const {
     for (const auto& volume : volumes_) {
         const auto stats = volume->stats();
         s.free_space += volume->free_space();
-        s.volumes.push_back({volume->directory().native(), volume->state(), volume->free_space()});
+        s.volumes.push_back({volume->directory().native(), volume->state(), volume->free_space(), stats.durations});
         s.sync_rounds += stats.rounds;
         s.syncing += stats.syncing;
         s.slowest_sync = std::max(s.slowest_sync, stats.slowest);

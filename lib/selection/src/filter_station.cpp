@@ -42,6 +42,7 @@ service::StationStatus status_of(const FilterStats& stats) {
                        {"duplicates", double(stats.receiver.duplicates)},
                        {"waits_for_memory", double(stats.receiver.waits_for_memory)},
                        {"waits_for_workers", double(stats.receiver.waits_for_sink)}};
+    status.levels = {"queued", "at_recorders", "recorders_connected", "connections", "hanging", "hanging_seconds"};
     return status;
 }
 

@@ -126,6 +126,7 @@ public:
                            {"malformed", double(counts.malformed + counts.data.malformed)},
                            {"unexpected", double(counts.unexpected)},
                            {"round_trip_seconds", std::chrono::duration<double>(unit_.round_trip()).count()}};
+        status.levels = {"waiting", "collecting", "computing", "round_trip_seconds", "hanging", "hanging_seconds"};
         if (workers_) {
             status.counters["worker_restarts"] = double(workers_->restarts());
             std::vector<GlobalEventId> stuck;

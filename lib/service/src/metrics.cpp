@@ -7,6 +7,7 @@
 #include <prometheus/text_serializer.h>
 
 #include <functional>
+#include <limits>
 #include <mutex>
 #include <sstream>
 #include <utility>
@@ -39,14 +40,15 @@ std::vector<prometheus::ClientMetric::Label> written(const Labels& labels) {
 struct Gathered {
     MetricType type = MetricType::Untyped;
     std::string help;
-    std::map<Labels, double> values;
+    std::map<Labels, double> values{};
+    std::map<Labels, Durations> durations{};
 };
 
 using Gathering = std::map<std::string, Gathered, std::less<>>;
 
 Gathered& gathered(Gathering& all, std::string_view name, std::string_view help, MetricType type) {
     auto found = all.find(name);
-    if (found == all.end()) found = all.emplace(std::string(name), Gathered{type, std::string(help), {}}).first;
+    if (found == all.end()) found = all.emplace(std::string(name), Gathered{type, std::string(help)}).first;
     WEIR_ASSERT(found->second.type == type);
     return found->second;
 }
@@ -62,17 +64,38 @@ public:
         add(name, help, labels, value, MetricType::Gauge);
     }
 
+    void histogram(std::string_view name, std::string_view help, const Labels& labels,
+                   const Durations& durations) override {
+        check_names(std::string(name), labels);
+        member(gathered(all_, name, help, MetricType::Histogram).durations, labels) += durations;
+    }
+
 private:
     void add(std::string_view name, std::string_view help, const Labels& labels, double value, MetricType type) {
         check_names(std::string(name), labels);
-        auto& values = gathered(all_, name, help, type).values;
+        member(gathered(all_, name, help, type).values, labels) += value;
+    }
+
+    /// Parts that report the same labels are summed.
+    template <class Value>
+    Value& member(std::map<Labels, Value>& values, const Labels& labels) {
         const bool room = values.size() < label_sets_max_ || values.contains(labels);
-        values[room ? labels : overflow_of(labels)] += value;  // parts that report the same labels are summed
+        return values[room ? labels : overflow_of(labels)];
     }
 
     Gathering& all_;
     const std::size_t label_sets_max_;
 };
+
+void write(const Durations& durations, prometheus::ClientMetric::Histogram& to) {
+    to.sample_sum = durations.sum_s;
+    for (std::size_t i = 0; i < durations.counts.size(); ++i) {
+        to.sample_count += durations.counts[i];
+        const bool open = i == duration_bounds_s.size();
+        to.bucket.push_back(
+            {to.sample_count, open ? std::numeric_limits<double>::infinity() : duration_bounds_s.at(i)});
+    }
+}
 
 }  // namespace
 
@@ -140,6 +163,7 @@ std::string Metrics::text() const {
             for (const auto& [labels, counter] : family.members) values[labels] = static_cast<double>(counter->value());
         }
         GatheringSink sink(all, state_->label_sets_max);
+        sink.gauge("weir_build_info", "the program: 1, with its version", {{"version", WEIR_VERSION}}, 1);
         for (const auto& [id, report] : state_->collections) report(sink);
     }
     std::vector<prometheus::MetricFamily> families;
@@ -149,6 +173,12 @@ std::string Metrics::text() const {
             prometheus::ClientMetric metric;
             metric.label = written(labels);
             (one.type == MetricType::Counter ? metric.counter.value : metric.gauge.value) = value;
+            family.metric.push_back(std::move(metric));
+        }
+        for (const auto& [labels, durations] : one.durations) {
+            prometheus::ClientMetric metric;
+            metric.label = written(labels);
+            write(durations, metric.histogram);
             family.metric.push_back(std::move(metric));
         }
         families.push_back(std::move(family));

@@ -4,9 +4,8 @@
 namespace weir::app {
 
 service::Metrics::Collection collect_handoff(service::Metrics& metrics, const handoff::HandOff& hand_off,
-                                             catalogue::Catalogue& catalogue, const service::Reports& reports,
-                                             const Clock& clock) {
-    return metrics.collect([&hand_off, &catalogue, &reports, &clock](service::MetricSink& sink) {
+                                             catalogue::Catalogue& catalogue, const Clock& clock) {
+    return metrics.collect([&hand_off, &catalogue, &clock](service::MetricSink& sink) {
         const auto summary = hand_off.summary();
         const auto real = [](auto n) { return static_cast<double>(n); };
         for (const auto& d : summary.destinations) {
@@ -17,6 +16,9 @@ service::Metrics::Collection collect_handoff(service::Metrics& metrics, const ha
             sink.counter("weir_handoff_sent_bytes_total", "bytes sent, also of attempts that failed", labels,
                          real(d.bytes_sent));
             sink.counter("weir_handoff_failures_total", "attempts that failed", labels, real(d.failed));
+            sink.counter("weir_handoff_wrong_bytes_total",
+                         "attempts after which the destination had other bytes than it was sent", labels,
+                         real(d.wrong_bytes));
             sink.counter("weir_handoff_unverified_total", "copies whose sum the destination did not say when asked",
                          labels, real(d.unverified));
             sink.gauge("weir_handoff_waiting_files", "files to be copied, now or later", labels, real(d.waiting));
@@ -40,7 +42,6 @@ service::Metrics::Collection collect_handoff(service::Metrics& metrics, const ha
         if (const auto waiting = catalogue.changes_waiting())
             sink.gauge("weir_catalogue_changes_waiting", "changes that have not reached the shared catalogue yet", {},
                        real(*waiting));
-        sink.gauge("weir_handoff_alarms", "alarms that are latched", {}, real(reports.latched()));
     });
 }
 

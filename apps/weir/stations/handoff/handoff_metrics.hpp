@@ -4,13 +4,11 @@
 
 #include "weir/handoff/hand_off.hpp"
 #include "weir/service/metrics.hpp"
-#include "weir/service/reports.hpp"
 
 namespace weir::app {
 
 /// All of them must outlive the collection. `catalogue` is the one that the hand-off works in.
 [[nodiscard]] service::Metrics::Collection collect_handoff(service::Metrics& metrics, const handoff::HandOff& hand_off,
-                                                           catalogue::Catalogue& catalogue,
-                                                           const service::Reports& reports, const Clock& clock);
+                                                           catalogue::Catalogue& catalogue, const Clock& clock);
 
 }  // namespace weir::app

@@ -53,7 +53,7 @@ Result<> HandOffStation::begin(RunNumber run) {
                                                       services_.clock, reports.reporter()));
     hand_off->start();
     // Outside mutex_: a scrape holds what this waits for, and calls status().
-    collection_ = collect_handoff(services_.metrics, *hand_off, *catalogue, reports, services_.clock);
+    collection_ = collect_handoff(services_.metrics, *hand_off, *catalogue, services_.clock);
     lock_ = std::move(lock_of_catalogue);
     catalogue_ = std::move(catalogue);
     alarms_ = std::move(alarms);
@@ -119,6 +119,7 @@ service::StationStatus HandOffStation::status() const {
     const std::scoped_lock lock(mutex_);  // both are of one life
     const auto now = summary_in_lock();
     service::StationStatus status;
+    status.metered = true;
     auto& ledger = status.ledger;
     ledger.what = "files";
     ledger.stored = now.files_transferred - before_run_.files_transferred;

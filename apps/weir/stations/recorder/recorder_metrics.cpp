@@ -34,7 +34,7 @@ service::Metrics::Collection collect_recorder(service::Metrics& metrics, const r
                      real(s.receiver.insecure));
         if (const auto ends = recorder.certificate_ends())
             sink.gauge("weir_tls_certificate_ends_timestamp_seconds",
-                       "when the recorder's own certificate ends, seconds since 1970", {},
+                       "when the certificate of a port ends, seconds since 1970", {{"port", "data"}},
                        seconds(ends->time_since_epoch()));
         sink.gauge("weir_connections", "connections open now", {}, real(s.receiver.connections));
         for (const auto& stream : s.streams) {
@@ -63,7 +63,6 @@ service::Metrics::Collection collect_recorder(service::Metrics& metrics, const r
                    real(s.memory_limit.count()));
         sink.gauge("weir_segments_free", "free blocks of write memory", {}, real(s.segments_free));
         sink.gauge("weir_segments", "blocks of write memory", {}, real(s.segments));
-        sink.gauge("weir_disk_free_bytes", "free space on all volumes", {}, real(s.free_space.count()));
         for (const auto& volume : s.volumes) {
             const service::Labels labels{{"volume", volume.directory}};
             sink.gauge("weir_volume_free_bytes", "free space of a volume, without the reserve", labels,
@@ -72,6 +71,9 @@ service::Metrics::Collection collect_recorder(service::Metrics& metrics, const r
                        volume.state == recorder::VolumeState::full ? 1 : 0);
             sink.gauge("weir_volume_failed", "1 while the volume has failed and takes no events", labels,
                        volume.state == recorder::VolumeState::failed ? 1 : 0);
+            sink.histogram("weir_sync_duration_seconds",
+                           "time of sync rounds of a volume: data of each file that has some, and the journal", labels,
+                           volume.syncs);
         }
         sink.gauge("weir_files_waiting", "files that wait to be closed", {}, real(s.files_waiting));
         sink.gauge("weir_waits_for_closing",
@@ -82,9 +84,8 @@ service::Metrics::Collection collect_recorder(service::Metrics& metrics, const r
         if (s.until_full)
             sink.gauge("weir_until_full_seconds", "until the volumes are full, at the rate of the last 3 minutes", {},
                        real(s.until_full->count()));
-        sink.counter("weir_sync_rounds_total", "sync rounds done", {}, real(s.sync_rounds));
-        sink.counter("weir_sync_seconds_total", "time spent in sync rounds", {}, seconds(s.syncing));
-        sink.gauge("weir_sync_slowest_seconds", "slowest sync round so far", {}, seconds(s.slowest_sync));
+        sink.histogram("weir_acknowledgement_duration_seconds",
+                       "from the arrival of a whole event to its acknowledgement, of one event in 64", {}, s.answers);
         sink.gauge("weir_recording_failed", "1 while every volume has failed", {}, recorder.failure() ? 1 : 0);
     });
 }

@@ -113,6 +113,7 @@ service::StationStatus RecorderStation::status() const {
     const auto now = recorder_ ? recorder_->summary() : last_;
     service::StationStatus status;
     if (now.run != RunNumber{}) status.run = now.run;
+    status.metered = true;
     status.ledger.what = "copies";
     status.ledger.received = now.copies_received;
     status.ledger.stored = now.copies_stored;

@@ -63,10 +63,21 @@ StationTimes RunControl::State::times_of(const StationEntry& entry, const RunCon
             options.hosts_deadline};
 }
 
+/// A step sees where the last one led: commands between two steps begin a passage.
+void RunControl::State::time_passage() {
+    if (state == passing_) return;
+    using enum PartitionState;
+    if (passing_ == coming_up || passing_ == starting || passing_ == stopping || passing_ == ending)
+        passages_[passing_].add(seen_ - passing_since_);
+    passing_ = state;
+    passing_since_ = seen_;
+}
+
 void RunControl::State::step() {
     const auto seen = clock_.now();
     now_ += std::min<SteadyTime::duration>(seen - seen_, step_max);
     seen_ = seen;
+    time_passage();
     launcher_.step();
     for (const auto& station : stations_) {
         station->step(now_, run_, peers_,
@@ -309,6 +320,7 @@ PartitionView RunControl::State::view() const {
     view.last = last_;
     view.runs = runs_;
     view.bad_runs = bad_runs_;
+    for (const auto& [passed, histogram] : passages_) view.passages[passed] = histogram.durations();
     return view;
 }
 

@@ -42,6 +42,7 @@ public:
     PartitionState state = PartitionState::down;
 
 private:
+    void time_passage();
     // Phases
     void set_phases(const std::vector<Phase>& phases);
     void advance();
@@ -124,6 +125,9 @@ private:
     std::vector<std::unique_ptr<StationControl>> stations_;
     SteadyTime now_{};   // goes on only while run control itself does: what it did not see counts as no silence
     SteadyTime seen_{};  // of the clock, at the last step
+    PartitionState passing_ = PartitionState::down;  // as of the last step
+    SteadyTime passing_since_{};
+    std::map<PartitionState, DurationHistogram> passages_;
 
     std::deque<Phase> phases_;
     bool begun_ = false;                                            // the first of them

@@ -15,8 +15,7 @@ namespace {
 
 using Method = service::HttpRoute::Method;
 
-constexpr std::size_t log_lines_max = 1000;   // of one answer
-constexpr std::size_t sources_metered = 256;  // those that miss most, if there are more: each has nine series
+constexpr std::size_t log_lines_max = 1000;  // of one answer
 
 service::HttpResponse answer_of(const json::value& value) { return {200, json::serialize(value), "application/json"}; }
 
@@ -184,67 +183,6 @@ std::vector<service::HttpRoute> run_routes(const RunServiceParts& parts) {
          [parts](const service::HttpRequest&, const service::HttpAnswer& answer) { answer(targets_of(parts)); }},
         service::metrics_route(parts.metrics),
     };
-}
-
-service::Metrics::Collection collect_partition(service::Metrics& metrics, const RunControl& control) {
-    return metrics.collect([&control](service::MetricSink& sink) {
-        const auto view = control.view();
-        const auto real = [](auto n) { return static_cast<double>(n); };
-        sink.gauge("weir_partition_info", "state of the partition and number of its run",
-                   {{"state", name(view.state)}, {"run", fmt::to_string(number(view.run))}}, 1);
-        sink.gauge("weir_partition_run_seconds", "how long the run lasts", {}, view.seconds);
-        const auto events = [&](const char* what, std::uint64_t count) {
-            sink.gauge("weir_partition_events", "events of the run, by what became of them", {{"what", what}},
-                       real(count));
-        };
-        events("triggers", view.events.triggers);
-        events("accepted", view.events.accepted);
-        events("rejected", view.events.rejected);
-        events("built", view.events.built);
-        events("incomplete", view.events.incomplete);
-        events("recorded", view.events.recorded);
-        std::uint64_t masked = 0, silent = 0, missing = 0;
-        for (const auto& source : *view.sources) {
-            masked += source.masked ? 1 : 0;
-            silent += source.silent ? 1 : 0;
-            missing += source.counts.missing > 0 ? 1 : 0;
-        }
-        const auto sources = [&](const char* what, std::uint64_t count) {
-            sink.gauge("weir_partition_sources", "sources of the partition, by how they are", {{"what", what}},
-                       real(count));
-        };
-        sources("all", view.sources->size());
-        sources("masked", masked);
-        sources("silent", silent);
-        sources("missing", missing);
-        for (const auto& source : worst(*view.sources, sources_metered)) {
-            const auto& c = source.counts;
-            const auto id = fmt::format("0x{:06x}", number(c.source));
-            const auto add = [&](const char* what, std::uint64_t count) {
-                sink.gauge("weir_source_fragments", "fragments of a source in the run, by what became of them",
-                           {{"source", id}, {"what", what}}, real(count));
-            };
-            add("expected", c.expected);
-            add("arrived", c.arrived);
-            add("late", c.late);
-            add("lost", c.lost);
-            add("missing", c.missing);
-            add("duplicated", c.duplicated);
-            add("disordered", c.disordered);
-            add("refused", c.refused);
-            add("masked", c.masked);
-            sink.gauge("weir_source_bytes", "bytes of the fragments that arrived", {{"source", id}}, real(c.bytes));
-        }
-        for (const auto& station : view.stations) {
-            const service::Labels labels{{"station", station.entry.name}, {"kind", name(station.entry.kind)}};
-            sink.gauge("weir_station_up", "1: its process runs and is known", labels,
-                       station.state == "gone" || station.state == "launching" ? 0 : 1);
-            sink.gauge("weir_station_restarts", "how often it was replaced in this run", labels,
-                       real(station.restarts));
-            sink.gauge("weir_station_in_hand", "what its ledger has in hand", labels,
-                       real(station.report.status.ledger.in_hand));
-        }
-    });
 }
 
 }  // namespace weir::control

@@ -6,6 +6,11 @@
 #include <utility>
 
 namespace weir::recorder {
+namespace {
+
+constexpr std::uint64_t timed_of = 64;  // one event in so many
+
+}  // namespace
 
 Settlement::Settlement(SettlementOptions options, AnswerTarget& target, const OperatorReports& reports)
     : options_(std::move(options)), target_(target), reports_(reports), unique_(options_.unique_memory_max) {}
@@ -58,6 +63,7 @@ std::optional<Settlement::Taking> Settlement::begin(delivery::IncomingEvent& eve
         state.ticket->sequence = sequence;
         state.ticket->event = event.meta.global_id;
         state.ticket->streams = taking.streams;
+        if (options_.clock != nullptr && number(sequence) % timed_of == 0) state.ticket->begun = options_.clock->now();
         std::uint32_t missing = 0;
         for (std::uint16_t copy = 0; copy < ledgers.size(); ++copy) missing += taking.needs(copy) ? 1U : 0U;
         // And one until end(): the event is not answered while it is being taken, or waits for more memory.
@@ -177,6 +183,7 @@ void Settlement::settle(Ticket& ticket, Settled& settled, delivery::CreditHold* 
         return settled.again.push_back(event);
     }
     if (any_stored) {
+        if (ticket.begun != SteadyTime{}) durations_.add(options_.clock->now() - ticket.begun);
         sessions_.add(ticket.session, ticket.sequence);
         if (ticket.streams != 0) reject_duplicates(unique_.durable(ticket.event));
         if (late == 0) return settled.acknowledged.push_back(event);

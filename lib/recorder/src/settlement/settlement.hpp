@@ -26,6 +26,8 @@
 #include "settlement/placed_copy.hpp"
 #include "settlement/unique_events.hpp"
 #include "weir/base/bytes.hpp"
+#include "weir/base/clock.hpp"
+#include "weir/base/duration_histogram.hpp"
 #include "weir/delivery/receiver.hpp"
 
 namespace weir::recorder {
@@ -47,6 +49,7 @@ struct SettlementOptions {
     std::uint64_t copies_in_hand_max = 0;  // so that small events have a bound too
     bool unique_events = false;
     Bytes unique_memory_max{};
+    const Clock* clock = nullptr;  // outlives it; nothing: times to an acknowledgement are not taken
 };
 
 /// Any thread.
@@ -130,6 +133,8 @@ public:
     /// Marks of sessions, and of ids with unique_events, that have changed since the last call.
     [[nodiscard]] std::vector<catalogue::SessionMark> take_changed_marks();
     [[nodiscard]] const UniqueEvents& unique() const noexcept { return unique_; }
+    /// From the arrival of a whole event to its acknowledgement, of one in 64: reading the clock for each would cost.
+    [[nodiscard]] Durations durations() const noexcept { return durations_.durations(); }
     /// Of the last event that was rejected for another reason than being a duplicate.
     [[nodiscard]] std::uint64_t last_rejected() const noexcept {
         return last_rejected_.load(std::memory_order_relaxed);
@@ -167,6 +172,7 @@ private:
     PartialCopies partial_;
     UniqueEvents unique_;
     HeldAnswers held_;
+    DurationHistogram durations_;
     std::atomic<std::uint64_t> copies_in_hand_{0};  // with event_waits_: has_room(), no_longer_in_hand()
     std::atomic<bool> event_waits_{false};
     std::atomic<bool> unchecked_reported_{false};

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "weir/base/clock.hpp"
 #include "weir/base/ids.hpp"
 
 namespace weir::recorder {
@@ -15,6 +16,7 @@ struct Ticket {
     Sequence sequence{};
     GlobalEventId event{};
     std::uint64_t streams = 0;  // not 0: UniqueEvents has the event in hand, with these streams
+    SteadyTime begun{};         // of the few whose time to an answer is taken
     // Not yet final, and one more while the event is being taken; who makes it zero answers.
     std::atomic<std::uint32_t> copies_open{0};
     std::atomic<std::uint64_t> done{0};   // bit n: copy n is durable, or late; it need not come again

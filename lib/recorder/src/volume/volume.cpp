@@ -246,6 +246,7 @@ bool Volume::round() {
         if (auto rolled = journal_->roll(); !rolled) take_out_of_use(rolled.error(), false);
     }
     const auto took = clock_.now() - begun;
+    round_durations_.add(took);
     const std::scoped_lock rounds_lock(rounds_mutex_);
     ++stats_.rounds;
     stats_.syncing += took;
@@ -497,6 +498,7 @@ Volume::Stats Volume::stats() const {
     auto stats = stats_;
     stats.syncs = syncs_.load(std::memory_order_relaxed);
     stats.closing_steps = closing_steps_.load(std::memory_order_relaxed);
+    stats.durations = round_durations_.durations();
     return stats;
 }
 

@@ -29,6 +29,7 @@
 #include "settlement/settlement.hpp"
 #include "volume/stream_file.hpp"
 #include "weir/base/clock.hpp"
+#include "weir/base/duration_histogram.hpp"
 #include "weir/base/file.hpp"
 #include "weir/datafile/directory_lock.hpp"
 #include "weir/datafile/disk_fault.hpp"
@@ -153,6 +154,7 @@ public:
         std::uint64_t rounds = 0;
         std::chrono::nanoseconds syncing{0};  // spent in rounds
         std::chrono::nanoseconds slowest{0};
+        Durations durations{};            // of rounds
         std::uint64_t syncs = 0;          // of files in rounds
         std::uint64_t closing_steps = 0;  // of files
     };
@@ -260,6 +262,7 @@ private:
     SteadyTime next_try_{}, last_trouble_{}, last_failure_{};
     std::chrono::milliseconds retry_;
     Stats stats_;
+    DurationHistogram round_durations_;
     std::jthread thread_;  // the last member: it stops before what it uses is gone
 };
 

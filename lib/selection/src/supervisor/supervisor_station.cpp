@@ -123,6 +123,9 @@ public:
                            {"decision_seconds", counts.latency_seconds},
                            {"unexpected", double(counts.unexpected)},
                            {"malformed", double(counts.malformed)}};
+        status.levels = {"at_units",          "decision_seconds",     "triggers_complete",
+                         "input_connections", "input_blocks_waiting", "trigger_plug_in_waiting"};
+        status.durations = {{"decision", "from giving an event to a unit to its verdict", supervisor_.durations()}};
         const auto triggers = supervisor_.triggers();
         status.counters["triggers_in_dead_time"] = double(triggers.dead_time);
         if (counts_ids_) add_order(triggers, counts.skipped, status);

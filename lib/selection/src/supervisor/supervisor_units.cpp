@@ -37,6 +37,7 @@ void Supervisor::decided(const wire::Level2Decision& message, wire::StationId fr
             continue;
         }
         const std::chrono::duration<double> latency = now - found->second.since;
+        durations_.add(now - found->second.since);
         counts_.latency_seconds += (latency.count() - counts_.latency_seconds) / 16;
         auto& words = found->second.ticket.level2_words;
         words.insert(words.end(), verdict.level2_words.begin(), verdict.level2_words.end());

@@ -132,44 +132,4 @@ std::vector<HttpRoute> control_routes(FrameLoop& loop, const StationServices& se
     return routes;
 }
 
-Metrics::Collection collect_station(Metrics& metrics, std::function<StationReport()> report,
-                                    const ThreadAccounts& threads) {
-    return metrics.collect([report = std::move(report), &threads](MetricSink& sink) {
-        const auto now = report();
-        for (const auto state : station_states)
-            sink.gauge("weir_station_state", "1 for the state that the station is in", {{"state", name(state)}},
-                       state == now.state ? 1 : 0);
-        const auto& ledger = now.status.ledger;
-        const auto real = [](std::uint64_t n) { return static_cast<double>(n); };
-        const Labels what{{"what", ledger.what}};
-        sink.counter("weir_ledger_received_total", "received = stored + rejected + in hand, at any time", what,
-                     real(ledger.received));
-        sink.counter("weir_ledger_stored_total", "sent on, or served and cleared", what, real(ledger.stored));
-        sink.gauge("weir_ledger_in_hand", "neither stored nor rejected yet", what, real(ledger.in_hand));
-        for (const auto& [reason, count] : ledger.rejected)
-            sink.counter("weir_ledger_rejected_total", "rejected, by reason",
-                         {{"what", ledger.what}, {"reason", reason}}, real(count));
-        for (const auto& [name, value] : now.status.counters)
-            sink.gauge("weir_station_counter", "what else the station counts", {{"name", name}}, value);
-        for (const auto& alarm : now.alarms)
-            sink.gauge("weir_alarm", "1 while latched, 0 once acknowledged", {{"name", alarm.name}},
-                       alarm.acknowledged_by ? 0 : 1);
-        for (const auto& times : threads.times()) {
-            const auto add_time = [&](const char* state, const char* cause, std::chrono::nanoseconds time) {
-                sink.counter("weir_thread_seconds_total", "time of the threads of this name, by what they did",
-                             {{"thread", times.thread},
-                              {"state", state},
-                              {"cause", cause},
-                              {"ended", times.ended ? "yes" : "no"}},
-                             seconds(time));
-            };
-            add_time("running", "", times.running);
-            for (std::size_t i = 0; i < wait_cause_count; ++i) {
-                const auto cause = static_cast<WaitCause>(i);
-                if (times.waits[i] > 0) add_time(blocks(cause) ? "blocked" : "waiting", name(cause), times.waited[i]);
-            }
-        }
-    });
-}
-
 }  // namespace weir::service

@@ -80,6 +80,8 @@ void FrameLoop::run(const std::stop_token& stop) {
         lock.lock();
         if (self || unconfigures) self_ = std::move(self);
         machine_.end(result, services_.clock.now());
+        const auto& step = machine_.history().back();
+        durations_[step.name].add(step.took);
         const StationAnswer answer{result ? StationAnswer::Outcome::done : StationAnswer::Outcome::failed,
                                    machine_.state(), result ? std::string() : result.error().message(),
                                    result ? std::nullopt : std::optional(result.error())};
@@ -188,6 +190,13 @@ bool FrameLoop::wait_for_exit(std::chrono::milliseconds at_most) {
 StationState FrameLoop::state() const {
     const std::scoped_lock lock(mutex_);
     return machine_.state();
+}
+
+TransitionDurations FrameLoop::transition_durations() const {
+    const std::scoped_lock lock(mutex_);
+    TransitionDurations all;
+    for (const auto& [name, histogram] : durations_) all[name] = histogram.durations();
+    return all;
 }
 
 std::vector<StateMachine::Step> FrameLoop::history() const {

@@ -4,11 +4,13 @@
 
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "station/station_metrics.hpp"
 #include "weir/base/named_thread.hpp"
 #include "weir/service/station_frame.hpp"
 
@@ -30,6 +32,7 @@ public:
     [[nodiscard]] StationReport report() const;
     [[nodiscard]] StationEvents events() const { return station_.events(); }
     [[nodiscard]] std::vector<StateMachine::Step> history() const;
+    [[nodiscard]] TransitionDurations transition_durations() const;
 
 private:
     struct Job {
@@ -52,8 +55,9 @@ private:
     mutable std::mutex mutex_;
     std::condition_variable_any changed_;
     StateMachine machine_;
-    std::optional<Job> job_;  // what is under way
-    bool taken_ = false;      // by the frame's thread
+    std::map<std::string, DurationHistogram> durations_;  // of what machine_ has ended, by name
+    std::optional<Job> job_;                              // what is under way
+    bool taken_ = false;                                  // by the frame's thread
     bool exit_ = false;
     std::optional<RunNumber> run_;
     std::optional<Peer> self_;

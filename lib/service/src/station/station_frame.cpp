@@ -6,6 +6,7 @@
 
 #include "control/control_routes.hpp"
 #include "station/frame_loop.hpp"
+#include "station/station_metrics.hpp"
 #include "weir/service/http_server.hpp"
 
 namespace weir::service {
@@ -15,12 +16,14 @@ public:
     Frame(Station& station, const StationFrameOptions& options, const StationServices& services)
         : loop(station, options, services),
           collection(collect_station(
-              services.metrics, [this] { return loop.report(); }, services.threads)),
+              services.metrics, [this] { return loop.report(); }, [this] { return loop.transition_durations(); },
+              services.threads)),
           report_timer(services.timers.every(std::chrono::milliseconds{500},
                                              [&reports = services.reports] { reports.step(); })) {}
 
     FrameLoop loop;
     Metrics::Collection collection;
+    Metrics::Collection certificate;
     Timers::Periodic report_timer;
     std::optional<HttpServer> server;  // the last member: no request comes in while the rest ends
 };
@@ -42,6 +45,7 @@ Result<std::unique_ptr<StationFrame>> StationFrame::start(Station& station, cons
                                         .plain = options.plain && options.read_only,
                                         .refused = report_refusals(services.reports.reporter(), options.name)},
                                        control_routes(frame->loop, services, options)));
+        if (options.access) frame->certificate = WEIR_TRY(collect_certificate(services.metrics, options.access->tls));
     }
     return std::unique_ptr<StationFrame>(new StationFrame(std::move(frame)));
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "weir/base/clock.hpp"
+#include "weir/base/duration_histogram.hpp"
 #include "weir/base/report.hpp"
 #include "weir/messaging/messages.hpp"
 #include "weir/service/event_ids.hpp"
@@ -63,6 +64,8 @@ public:
     void reject_unfinished();
 
     [[nodiscard]] const Counts& counts() const noexcept { return counts_; }
+    /// From the supervisor's word on an event to that of its builder: it is stored, and so acknowledged, or not wanted.
+    [[nodiscard]] Durations durations() const noexcept { return durations_.durations(); }
     [[nodiscard]] std::vector<BuilderCounts> builders() const;
     [[nodiscard]] service::StationLedger ledger() const;
     /// The ids of the run's events. Events in hand and stored events are among the accepted only.
@@ -82,11 +85,13 @@ private:
     };
     struct Assigned {
         wire::EventTicket ticket{};
+        SteadyTime accepted{};
         wire::StationId builder{};
         std::uint32_t builds = 0;
     };
     struct Waiting {
         wire::EventTicket ticket{};
+        SteadyTime accepted{};
         std::uint32_t builds = 0;
     };
     struct Readout {
@@ -110,6 +115,7 @@ private:
     messaging::MessageSender& messages_;
     const Reporter report_;  // a builder was lost, an event failed
     Counts counts_;
+    DurationHistogram durations_;
     std::optional<wire::StationId> supervisor_;
     std::uint64_t accept_credit_sent_ = 0;
     std::uint64_t decided_by_supervisor_ = 0;  // of its epoch

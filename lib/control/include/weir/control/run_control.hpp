@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "weir/base/clock.hpp"
+#include "weir/base/duration_histogram.hpp"
 #include "weir/base/report.hpp"
 #include "weir/catalogue/run_record.hpp"
 #include "weir/control/launcher.hpp"
@@ -144,6 +145,7 @@ struct PartitionView {
     std::optional<RunResult> last{};                       // of the last run that ended
     std::uint32_t runs = 0;                                // that ended
     std::uint32_t bad_runs = 0;                            // of those
+    std::map<PartitionState, Durations> passages{};        // how long it was coming up, starting, stopping, ending
 };
 
 /// What is cheap to ask for.

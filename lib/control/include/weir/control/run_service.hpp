@@ -33,7 +33,4 @@ struct RunServiceParts {  // all of them outlive the server
 /// GET /partition /log /alarms /metrics /targets, POST /run /alarms/acknowledge.
 [[nodiscard]] std::vector<service::HttpRoute> run_routes(const RunServiceParts& parts);
 
-/// weir_partition_* and weir_station_*, at each scrape.
-[[nodiscard]] service::Metrics::Collection collect_partition(service::Metrics& metrics, const RunControl& control);
-
 }  // namespace weir::control

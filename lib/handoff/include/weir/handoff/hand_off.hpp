@@ -26,6 +26,7 @@ struct DestinationSummary {
     std::uint64_t bytes = 0;        // of these
     std::uint64_t bytes_sent = 0;   // also of attempts that failed
     std::uint64_t failed = 0;       // attempts
+    std::uint64_t wrong_bytes = 0;  // of these: other bytes are there than were sent
     std::uint64_t unverified = 0;   // answers that did not come
     std::uint64_t abandoned = 0;    // files, with `once`
     std::size_t waiting = 0, in_hand = 0;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "weir/base/bytes.hpp"
+#include "weir/base/duration_histogram.hpp"
 #include "weir/base/ids.hpp"
 #include "weir/delivery/receiver.hpp"
 #include "weir/wire/reject_reason.hpp"
@@ -42,6 +43,7 @@ struct VolumeSummary {
     std::string directory;
     VolumeState state = VolumeState::good;
     Bytes free_space;
+    Durations syncs{};  // rounds: data of every file that has some, and the journal, to the disk
 };
 
 struct StreamSummary {
@@ -75,6 +77,7 @@ struct RecorderSummary {
     std::uint64_t catalogue_changes_waiting = 0;  // for the shared catalogue
     std::uint64_t sync_rounds = 0;
     std::chrono::nanoseconds syncing{0}, slowest_sync{0};
+    Durations answers{};  // of one event in 64: from its arrival, whole, to its acknowledgement
     std::vector<VolumeSummary> volumes;
     std::uint64_t events_unchecked =
         0;                // taken without looking for their duplicates, because the ids took all of unique_memory_max

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "weir/base/clock.hpp"
+#include "weir/base/duration_histogram.hpp"
 #include "weir/base/report.hpp"
 #include "weir/messaging/messages.hpp"
 #include "weir/selection/region_rules.hpp"
@@ -108,6 +109,8 @@ public:
     [[nodiscard]] std::optional<SteadyTime> step(SteadyTime now) override;
 
     [[nodiscard]] Counts counts() const;
+    /// From giving an event to a unit to its verdict.
+    [[nodiscard]] Durations durations() const noexcept { return durations_.durations(); }
     [[nodiscard]] TriggerCounts triggers() const;
     /// Level-1 ids of triggers of the run with which something was wrong, by what it was.
     [[nodiscard]] service::StationEvents trigger_faults() const;
@@ -212,6 +215,7 @@ private:
     messaging::MessageSender& messages_;
     const Reporter report_;  // a unit was lost
     Counts counts_;
+    DurationHistogram durations_;
     std::unique_ptr<TriggerSource> own_triggers_;
     TriggerSource* const triggers_;
     FirstTriggers* first_ = nullptr;        // the same, when events begin with a fragment

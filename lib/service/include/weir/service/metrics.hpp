@@ -12,6 +12,8 @@
 #include <string>
 #include <string_view>
 
+#include "weir/base/duration_histogram.hpp"
+
 namespace weir::service {
 
 /// Only grows. Any thread; the order against other memory does not matter, so all access is relaxed.
@@ -33,6 +35,9 @@ public:
     virtual ~MetricSink() = default;
     virtual void counter(std::string_view name, std::string_view help, const Labels& labels, double value) = 0;
     virtual void gauge(std::string_view name, std::string_view help, const Labels& labels, double value) = 0;
+    /// In seconds: `weir_<what>_duration_seconds`.
+    virtual void histogram(std::string_view name, std::string_view help, const Labels& labels,
+                           const Durations& durations) = 0;
 };
 
 class Metrics {
@@ -40,7 +45,7 @@ class Metrics {
 
 public:
     /// How many sets of labels one name may have; further ones share a set with the values "_other".
-    explicit Metrics(std::size_t label_sets_max = 1000);
+    explicit Metrics(std::size_t label_sets_max = 100);
     ~Metrics();
     Metrics(const Metrics&) = delete;
     Metrics& operator=(const Metrics&) = delete;
@@ -67,7 +72,7 @@ public:
     /// The function must not call this Metrics, and not block.
     Collection collect(std::function<void(MetricSink&)> report);
 
-    /// Everything, in Prometheus's text format 0.0.4.
+    /// Everything, and weir_build_info, in Prometheus's text format 0.0.4.
     [[nodiscard]] std::string text() const;
 
 private:

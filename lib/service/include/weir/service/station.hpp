@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "weir/base/clock.hpp"
+#include "weir/base/duration_histogram.hpp"
 #include "weir/base/ids.hpp"
 #include "weir/base/result.hpp"
 #include "weir/service/event_ids.hpp"
@@ -52,12 +53,22 @@ struct StationLedger {
     [[nodiscard]] bool balances() const noexcept;
 };
 
+/// How long something that a station does takes; a metric only.
+struct StationDurations {
+    std::string_view name{};  // "decision": weir_supervise_decision_duration_seconds. A literal, as `help` is
+    std::string_view help{};
+    Durations durations{};
+};
+
 struct StationStatus {
     StationLedger ledger{};
     std::optional<RunNumber> run{};            // where the station itself finds the number (a recorder that runs alone)
     bool finished = false;                     // a source of events has no more to give: run control may stop the run
     std::map<std::string, double> counters{};  // what else people look at: "requests", "re_asked", "robs_lost"
-    std::vector<SourceStatus> sources{};       // readouts, builders, processing units; each source once
+    std::vector<std::string_view> levels{};    // names among `counters` that fall too; the others only grow. Literals
+    std::vector<StationDurations> durations{};
+    bool metered = false;                 // it collects metrics of its own: `counters` become none
+    std::vector<SourceStatus> sources{};  // readouts, builders, processing units; each source once
 };
 
 /// The frame calls the transitions one at a time, from one thread of its own; status() from any thread at any time.
