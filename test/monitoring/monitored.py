@@ -66,8 +66,9 @@ class Partition(Process):
         host, port = self.address.split(":")
         connection = http.client.HTTPConnection(host, int(port), timeout=60)
         try:
-            connection.request("POST", path, json.dumps(document))
-            return connection.getresponse().status
+            connection.request("POST", path, json.dumps(document), {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
         finally:
             connection.close()
 
@@ -96,7 +97,7 @@ def seconds_of(duration):
     return sum(int(number) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[unit] for number, unit in re.findall(r"(\d+)([smhd])", duration))
 
 
-def scaled_rules(text, by=300, window_least=5, thresholds=()):
+def scaled_rules(text, by=900, window_least=5, thresholds=()):
     """The rules with `for` and windows `by` times shorter. A window keeps some scrapes of a second each. Limits in hours ("N * 3600")
     of the alerts in `thresholds` are `by` times smaller too; all other limits are as they are."""
     rules = []
