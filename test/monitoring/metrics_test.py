@@ -3,12 +3,14 @@
 number of a run stands in weir_run_info alone."""
 import re
 import subprocess
+import sys
 import unittest
 import urllib.request
 
 import monitored
 import weir_program
-from weir_process import RecorderProcess, main_without, wait_until
+from free_port import free_port
+from weir_process import Process, RecorderProcess, main_without, wait_until
 from weir_program import run
 
 SERIES_MAX, SIZE_MAX = 300, 64 * 1024
@@ -34,6 +36,7 @@ class Metrics(weir_program.ProgramTest):
         found = series(text)
         self.assertLessEqual(len(found), SERIES_MAX, f"series of {who}")
         self.assertLessEqual(len(text), SIZE_MAX, f"bytes of {who}")
+        print(f"{who}: {len(found)} series, {len(text)} bytes", file=sys.stderr)
         for name in found:
             if re.search(r'[{,]run="', name):
                 self.assertTrue(name.startswith("weir_run_info{"), name)
@@ -66,6 +69,14 @@ class Metrics(weir_program.ProgramTest):
             self.assertTrue(any(name.startswith("weir_build_info{") for name in found), who)
             if who != "run":
                 self.assertGreater(found['weir_station_transition_duration_seconds_count{transition="start"}'], 0, who)
+
+    def test_an_agent(self):
+        address = f"127.0.0.1:{free_port()}"
+        with Process(self.folder, "host", "--name", "h1", "--listen", address, "--dir", self.folder / "h1") as agent:
+            wait_until(lambda: "agent at" in agent.out_path.read_text(), "it listens")
+            found = self.assertWell("weir host", monitored.get(f"http://{address}/metrics"))
+            self.assertTrue(any(name.startswith("weir_build_info{") for name in found))
+            self.assertEnds(agent.stop(), 0)
 
     def test_a_recorder_alone_and_a_scrub(self):
         with RecorderProcess(self.folder, self.folder / "data", "--metrics", "127.0.0.1:0") as recorder:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Alerts of a run, each fired by its real fault in a real partition that a real Prometheus finds by run control, and clear after it."""
 import os
+import re
 import signal
 import unittest
 
@@ -125,6 +126,30 @@ class RunAlerts(weir_program.ProgramTest):
             self.until(again, "ready")
             prometheus.until_clear("RunControlGone")
             self.assertEnds(again.stop(), 0)
+
+    def test_an_agent_that_stands_still_makes_its_machine_suspected_until_it_answers_again(self):
+        agents, text = {}, monitored.GENERATOR.read_text()
+        for name in ("h1", "h2"):
+            address = f"127.0.0.1:{free_port()}"
+            agents[name] = Process(self.folder, "host", "--name", name, "--listen", address, "--dir", self.folder / name)
+            self.addCleanup(agents[name].__exit__)
+            text += f'[hosts.{name}]\naddress = "{address}"\n'
+        on_one = {section: {"host": '"h1"'} for section in re.findall(r"(?m)^\[(\w+\.[\w-]+)\]", text) if not section.startswith("hosts.")}
+        partition = monitored.Partition(self.folder, "--wait", changes=on_one, text=text)
+        self.addCleanup(partition.__exit__)
+        prometheus = monitored.Prometheus(self.folder, run=partition.address)
+        self.addCleanup(prometheus.__exit__)
+        self.until(partition, "ready")
+        wait_until(lambda: len(prometheus.query('up{job="weir",host="h1"} == 1')) == 12, "Prometheus reads the stations and their agent through it")
+        wait_until(lambda: len(prometheus.query("weir_host_up == 1")) == 2, "both machines are up")
+        os.kill(agents["h2"].pid, signal.SIGSTOP)
+        fired = prometheus.until_fires("HostSuspected")
+        self.assertEqual(fired["HostSuspected"]["labels"]["host"], "h2")
+        os.kill(agents["h2"].pid, signal.SIGCONT)
+        prometheus.until_clear("HostSuspected")
+        self.assertEnds(partition.stop(), 0)
+        for agent in agents.values():
+            self.assertEnds(agent.stop(), 0)
 
 
 if __name__ == "__main__":

@@ -87,7 +87,7 @@ private:
     const std::size_t label_sets_max_;
 };
 
-void write(const Durations& durations, prometheus::ClientMetric::Histogram& to) {
+void write_bins(const Durations& durations, prometheus::ClientMetric::Histogram& to) {
     to.sample_sum = durations.sum_s;
     for (std::size_t i = 0; i < durations.counts.size(); ++i) {
         to.sample_count += durations.counts[i];
@@ -178,7 +178,7 @@ std::string Metrics::text() const {
         for (const auto& [labels, durations] : one.durations) {
             prometheus::ClientMetric metric;
             metric.label = written(labels);
-            write(durations, metric.histogram);
+            write_bins(durations, metric.histogram);
             family.metric.push_back(std::move(metric));
         }
         families.push_back(std::move(family));
