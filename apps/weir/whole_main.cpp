@@ -15,6 +15,7 @@
 #include "stations/recorder/commands.hpp"
 #include "stations/selection/commands.hpp"
 #include "sums/commands.hpp"
+#include "watch/commands.hpp"
 
 namespace {
 
@@ -33,6 +34,7 @@ constexpr std::array commands{
     KnownCommand{"handoff", add_handoff},
     KnownCommand{"run", add_run},
     KnownCommand{"host", add_host},
+    KnownCommand{"top", add_top},
     KnownCommand{"config", add_config},
     KnownCommand{"ls", add_ls},
     KnownCommand{"show", add_show},

@@ -14,10 +14,10 @@
 
 #include "cli/output.hpp"
 #include "cli/process/signals.hpp"
+#include "run/directory/run_address.hpp"
 #include "run/directory/run_directory.hpp"
 #include "run/directory/run_place.hpp"
 #include "run/session/run_report.hpp"
-#include "stations/frame/input_settings.hpp"
 #include "stations/frame/partition_settings.hpp"
 #include "weir/base/file.hpp"
 #include "weir/base/system_clock.hpp"
@@ -33,14 +33,12 @@ constexpr Bytes answer_max = 64_MiB;
 
 struct RemoteOptions {
     std::string command;
-    std::filesystem::path directory{"weir-run"};
+    RunAddressOptions run{};
     std::string comment, reason, station, source, person;
     std::vector<std::string> parameters;  // "beam=on"
     std::chrono::seconds wait{120};
     bool follow = false;
     bool json = false;
-    std::string at;  // of run control, when it is not to be found by its directory
-    transport::TlsFiles tls{};
 };
 
 std::string user_name() {
@@ -123,24 +121,9 @@ int show_result(const RemoteOptions& options, const json::value& partition) {
     return complain_of(options, *result);
 }
 
-/// Where it is: as typed, else as its directory says, with the certificates that are named there.
 Result<service::ControlClient> client_of(const RemoteOptions& options) {
-    auto place = options.at.empty() ? RunPlace::find(options.directory) : RunPlace::Found{.address = options.at};
-    if (!place) return std::unexpected(place.error());
-    const bool own = !options.tls.any();
-    const auto& files = own ? place->tls : options.tls;
-    std::optional<service::ControlTls> tls;
-    if (files.any()) {
-        auto context = WEIR_TRY(transport::TlsContext::for_client(files));
-        if (own) context.trust_own_key();
-        tls = service::ControlTls{std::move(context), own};
-    } else if (!options.at.empty() && !WEIR_TRY(on_this_machine(options.at))) {
-        return fail(Errc::usage,
-                    fmt::format("{} is another machine, where run control takes commands under TLS only; give "
-                                "--tls-certificate, --tls-key and --tls-ca",
-                                options.at));
-    }
-    return service::ControlClient(place->address, answer_max, std::move(tls));
+    auto place = WEIR_TRY(find_run(options.run));
+    return service::ControlClient(std::move(place.address), answer_max, std::move(place.tls));
 }
 
 int fail_to_find(const RemoteOptions& options, const Error& error) {
@@ -148,11 +131,13 @@ int fail_to_find(const RemoteOptions& options, const Error& error) {
 }
 
 /// Run control took the command and is gone since, as it is when no further run is waited for.
-bool has_ended(const RemoteOptions& options) { return options.at.empty() && !RunPlace::find(options.directory); }
+bool has_ended(const RemoteOptions& options) {
+    return options.run.at.empty() && !RunPlace::find(options.run.directory);
+}
 
 /// Of a run control that has ended.
 Result<json::value> result_left(const RemoteOptions& options) {
-    const auto file = RunDirectory::result_file(options.directory);
+    const auto file = RunDirectory::result_file(options.run.directory);
     std::error_code unknown;
     if (!std::filesystem::exists(file, unknown))
         return fail(Errc::refused, "run control has ended, and no run with it; weir run log shows why");
@@ -171,7 +156,7 @@ int report_end(const RemoteOptions& options) {
         print(
             "the run is over, and run control has ended; weir ls {} shows its files, weir run log --dir {} its "
             "log\n",
-            options.directory.native(), options.directory.native());
+            options.run.directory.native(), options.run.directory.native());
     }
     return complain_of(options, result->get_object());
 }
@@ -293,7 +278,7 @@ std::vector<std::filesystem::path> log_files(const std::filesystem::path& direct
 int run_log(const RemoteOptions& options) {
     const auto found = client_of(options);
     if (!found) {
-        const auto files = has_ended(options) ? log_files(options.directory) : std::vector<std::filesystem::path>{};
+        const auto files = has_ended(options) ? log_files(options.run.directory) : std::vector<std::filesystem::path>{};
         return files.empty() ? fail_to_find(options, found.error()) : print_log_files(options, files);
     }
     const auto& client = *found;
@@ -302,8 +287,8 @@ int run_log(const RemoteOptions& options) {
         const auto page = body_of(client.get(fmt::format("/log?after={}", after)));
         if (!page) {
             if (after > 0) return exit_good;  // it has ended
-            const auto files = page.error().code == Errc::io && options.at.empty()
-                                   ? log_files(options.directory)
+            const auto files = page.error().code == Errc::io && options.run.at.empty()
+                                   ? log_files(options.run.directory)
                                    : std::vector<std::filesystem::path>{};
             return files.empty() ? fail_with(me(options), page.error()) : print_log_files(options, files);
         }
@@ -357,15 +342,7 @@ void add_run_remote(CLI::App& run, Command& chosen) {
             add_value(command, "source", options->source, "SOURCE", "its id, such as 0x420000").required();
             add_value(command, "--person", options->person, "NAME", "who does it; else the user's name");
         }
-        add_value(command, "--dir", options->directory, "D", "where weir run works");
-        add_value(command, "--at", options->at, "H:P", "its run control on another machine (weir run --listen)")
-            .group(more_options);
-        add_value(command, "--tls-certificate", options->tls.certificate, "F",
-                  "PEM; else run control's own, with --dir")
-            .group(more_options);
-        add_value(command, "--tls-key", options->tls.key, "F", "PEM: its key").group(more_options);
-        add_value(command, "--tls-ca", options->tls.authority, "F", "PEM: the authority of run control's certificate")
-            .group(more_options);
+        declare_run_address(command, options->run);
         if (options->command == "start") {
             add_value(command, "--comment", options->comment, "TEXT", "goes into the catalogue with the run");
             add_value(command, "--parameter", options->parameters, "NAME=VALUE",

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watch/top/top_pages.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "cli/terminal/screen_text.hpp"
+
+namespace weir::app {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* running =
+    R"({"partition":"replay","state":"running","run":12,"comment":"cosmics","seconds":1992.4,
+  "stop_reason":"","failure":null,
+  "events":{"triggers":40000,"accepted":33000,"rejected":7000,"built":32990,"incomplete":3,"recorded":32980},
+  "stations":[
+   {"name":"ros-1","kind":"readout","state":"running","host":"","control":"127.0.0.1:1","restarts":0,"rate":1000.4,"error":null,
+    "ledger":{"what":"events","received":40000,"stored":39990,"rejected":{"late":2},"in_hand":8},"counters":{},"alarms":[]},
+   {"name":"sfi-1","kind":"build","state":"gone","host":"","control":"","restarts":1,"rate":0,"error":null,
+    "ledger":{"what":"events","received":5,"stored":5,"rejected":{},"in_hand":0},"counters":{"window_bytes":4000000},"alarms":[]},
+   {"name":"rec-1","kind":"record","state":"running","host":"","control":"127.0.0.1:3","restarts":0,"rate":998.2,"error":null,
+    "ledger":{"what":"copies","received":32990,"stored":32980,"rejected":{},"in_hand":10},
+    "counters":{"bytes_stored":1.2e9,"files":3},"alarms":[]}],
+  "sources":[{"source":"0x420000","masked":true,"silent":false,"missing":0}],
+  "hosts":[{"name":"b-1","state":"lost","trouble":"no answer for 5 s"}]})";
+
+Watched watched_of(std::string_view document) {
+    Watched watched;
+    watched.partition = partition_picture(json::parse(document).value());
+    watched.seen = SteadyTime{100s};
+    return watched;
+}
+
+std::string text_of_page(const std::vector<ScreenLine>& lines) {
+    std::string text;
+    for (const auto& line : lines) text += line.text + "\n";
+    return text;
+}
+
+TEST(TopPages, APartitionFitsEightyColumnsAnd24RowsAndShowsWhatMatters) {
+    auto watched = watched_of(running);
+    watched.alarms = {{.station = "run", .name = "sfi-1 died", .text = "signal 9", .severity = "error"}};
+    watched.metrics["rec-1"] =
+        metric_pictures("# TYPE x gauge\nweir_disk_free_bytes 20000000000\nweir_until_full_seconds 7200\n");
+    watched.rates = Watched::Rates{1000, 12, 998, 997.5, 48e6};
+    TopView view;
+    const auto page = top_page(watched, view, {80, 24}, SteadyTime{101s});
+    ASSERT_EQ(page.size(), 24U);
+    for (const auto& line : page) EXPECT_EQ(screen_text(line.text, 80), line.text);
+    const auto text = text_of_page(page);
+    EXPECT_THAT(text, AllOf(HasSubstr("replay  RUNNING  run 12  00:33:12"), HasSubstr("cosmics"), HasSubstr("33,000"),
+                            HasSubstr("3 INCOMPLETE"), HasSubstr("full in 2 h 00 min"), HasSubstr("1 masked"),
+                            HasSubstr("b-1 is lost"), HasSubstr("ALARMS    1: run: sfi-1 died: signal 9")));
+    EXPECT_THAT(text, AllOf(HasSubstr("!sfi-1"), HasSubstr("credit 4.00 MB"), Not(HasSubstr("STALE")),
+                            Not(HasSubstr("machine    rate"))));
+}
+
+TEST(TopPages, WhatIsOldIsCalledStaleWithTheReason) {
+    auto watched = watched_of(running);
+    watched.trouble = "127.0.0.1:9400 does not answer";
+    TopView view;
+    EXPECT_THAT(text_of_page(top_page(watched, view, {80, 24}, SteadyTime{107s})),
+                HasSubstr("STALE: what is shown is 7 s old; 127.0.0.1:9400 does not answer"));
+}
+
+TEST(TopPages, TheChosenStationStaysInSightWhenThereAreMany) {
+    Watched watched;
+    for (int i = 0; i < 200; ++i) {
+        StationPicture station;
+        station.name = fmt::format("ros-{}", i);
+        station.rate = i;
+        watched.partition.stations.push_back(station);
+    }
+    TopView view;
+    for (const auto* chosen : {"ros-0", "ros-199", "ros-100", "ros-3"}) {
+        view.selected = chosen;
+        EXPECT_THAT(text_of_page(top_page(watched, view, {80, 24}, SteadyTime{})),
+                    HasSubstr(fmt::format(" {} ", chosen)));
+    }
+    EXPECT_EQ(sorted_stations(watched.partition, TopSort::rate).front()->name, "ros-199");
+}
+
+TEST(TopPages, EveryPageFitsEveryTerminal) {
+    auto watched = watched_of(running);
+    watched.alarms = {{.station = "run", .name = "sfi-1 died", .text = std::string(5000, 'x'), .severity = "error"}};
+    watched.log = {{1, 1.7e9, "ros-1", "began"}, {2, 1e300, "ros-1", "\x1b[2J"}};
+    using enum TopView::Page;
+    for (const auto page : {partition, station, alarms, log, help})
+        for (const std::size_t columns : {1U, 2U, 10U, 40U, 80U, 300U})
+            for (const std::size_t rows : {1U, 2U, 5U, 24U, 100U}) {
+                TopView view{.page = page, .selected = "rec-1", .scrolled = 1000};
+                const auto lines = top_page(watched, view, {columns, rows}, SteadyTime{200s});
+                ASSERT_EQ(lines.size(), rows);
+                for (const auto& line : lines) EXPECT_EQ(screen_text(line.text, columns), line.text);
+            }
+}
+
+// Names, comments, reasons and counters come from stations, files and people.
+TEST(TopPages, HostileTextAndDamagedAnswersNeitherReachTheTerminalNorEndTheProgram) {
+    const std::string hostile =
+        "\x1b]0;owned\x07\x1b[2J\u202E<img onerror=x>\xc2\x9b"
+        "31m\r\n" +
+        std::string(200'000, 'A');
+    auto document = json::parse(running).value();
+    const auto poison = [&](auto&& self, json::value& value) -> void {
+        if (value.is_string()) value = hostile;
+        if (auto* list = value.if_array())
+            for (auto& item : *list) self(self, item);
+        if (auto* object = value.if_object())
+            for (auto& [key, item] : *object) self(self, item);
+    };
+    poison(poison, document);
+    document.at("stations").at(0).at("counters").as_object()[hostile] = 1;
+    document.at("stations").at(0).at("ledger").at("rejected").as_object()[hostile] = 1;
+    Watched watched;
+    watched.partition = partition_picture(document);
+    watched.seen = SteadyTime{};
+    watched.trouble = hostile;
+    watched.alarms = {{hostile, hostile, hostile, hostile, true, 2}};
+    watched.log = {{1, -1e300, hostile, hostile}};
+    watched.metrics[watched.partition.stations[0].name] =
+        metric_pictures("weir_copies_stored_total{stream=\"" + hostile +
+                        "\"} nan\nweir_volume_free_bytes{v=\"\x1b\"} 1e400\nx\n{} 1\n");
+    using enum TopView::Page;
+    for (const auto page : {partition, station, alarms, log, help}) {
+        TopView view{.page = page};
+        for (const auto& line : top_page(watched, view, {80, 24}, SteadyTime{10s})) {
+            EXPECT_EQ(screen_text(line.text, 80), line.text);
+            for (const char c : line.text) ASSERT_FALSE((c >= 0 && c < 0x20) || c == 0x7f);
+            EXPECT_THAT(line.text, AllOf(Not(HasSubstr("\u202E")), Not(HasSubstr("\xc2\x9b"))));
+        }
+    }
+    std::mt19937 draw(11);
+    const std::string whole = running;
+    for (int i = 0; i < 10'000; ++i) {
+        auto damaged = whole;
+        for (auto faults = draw() % 4 + 1; faults > 0; --faults)
+            damaged[draw() % damaged.size()] = static_cast<char>(draw());
+        const auto parsed = json::parse(damaged);
+        if (!parsed) continue;
+        Watched other;
+        other.partition = partition_picture(*parsed);
+        TopView view{.page = i % 2 == 0 ? partition : station};
+        for (const auto& line : top_page(other, view, {80, 24}, SteadyTime{10s}))
+            EXPECT_EQ(screen_text(line.text, 80), line.text);
+    }
+}
+
+TEST(TopPages, MetricsAreReadByNameAndLabel) {
+    const auto metrics = metric_pictures("a{stream=\"x\\\"y\",other=\"1\"} 2.5\nb 3\nnone\nc{x=\"1\"\n");
+    ASSERT_EQ(metrics.size(), 2U);
+    EXPECT_EQ(label_of(metrics[0], "stream"), "x\"y");
+    EXPECT_EQ(label_of(metrics[0], "other"), "1");
+    EXPECT_EQ(label_of(metrics[0], "tream"), "");
+    EXPECT_EQ(metrics[0].value, 2.5);
+}
+
+}  // namespace
+}  // namespace weir::app
