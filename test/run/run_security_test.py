@@ -170,6 +170,9 @@ class SecurityTest(ProgramTest):
             self.assertIn("secured", self.assertEnds(run("run", "status", "--at", at, *files, cwd=self.folder), 0).out)
             self.assertEqual(ask(at, bob, "/partition")[0], 200)
             self.assertEqual(ask(at, bob, "/run", '{"command":"stop"}')[0], 403)
+            for command in ("take", "force"):  # the operator's lease: a reader looks at the page, and controls nothing
+                self.assertEqual(ask(at, bob, "/control", '{"command":"%s","person":"bob"}' % command)[0], 403)
+            self.assertEqual(ask(at, bob, "/live")[0], 200)
             ended = self.assertEnds(run("run", "stop", "--at", at, *files, cwd=self.folder), 1)
             self.assertIn("certificate of bob gives the role reader", ended.err)
             alice = [text.replace("bob", "alice") for text in files]

@@ -34,9 +34,12 @@
 #include "weir/base/system_clock.hpp"
 #include "weir/control/lease_keeper.hpp"
 #include "weir/control/run_metrics.hpp"
+#include "weir/control/run_page.hpp"
 #include "weir/control/run_service.hpp"
+#include "weir/page/further_pages.hpp"
 #include "weir/service/control_client.hpp"
 #include "weir/service/join_service.hpp"
+#include "weir/service/timers.hpp"
 
 namespace weir::app {
 namespace {
@@ -45,6 +48,8 @@ using namespace std::chrono_literals;
 
 constexpr auto look_again = 100ms;              // for machines that did not answer
 constexpr auto no_run_left_patience = 5'000ms;  // for the first of them, where nothing goes on
+constexpr std::uint32_t page_connections_max = 128;  // browsers open several each
+constexpr std::uint32_t page_connections_per_peer_max = 64;
 
 /// `on_hosts`: for the agent of a machine, which has a program and a partition file of its own.
 control::LaunchRequest launch_of(const control::StationEntry& station, const RunOptions& options,
@@ -123,6 +128,15 @@ Result<service::HttpServer> serve_joins(const std::string& listen, const service
     auto options = service::join_options(listen, access);
     options.refused = refused;
     return service::HttpServer::start(options, service::join_routes(parts));
+}
+
+/// Of this machine, by its name in the tz database; empty: not known.
+std::string time_zone() {
+    std::error_code unknown;
+    const auto link = std::filesystem::read_symlink("/etc/localtime", unknown).native();
+    constexpr std::string_view folder = "/zoneinfo/";
+    const auto at = link.find(folder);
+    return unknown || at == link.npos ? std::string() : link.substr(at + folder.size());
 }
 
 /// A run control that leaves nothing to go on with ends its lease: also one that did not come to be.
@@ -249,16 +263,38 @@ int run_run(RunOptions& options) {
         *stations.launcher, *stations.links, keeper, reports.reporter(), log, clock);
     ChangedFile changed(options, *directory, keeper, control, record->text);
     const auto collection = control::collect_partition(metrics, {control, reports, stations.hosts});
-    auto routes = control::run_routes(
-        {*partition, control, log, reports, metrics, [&changed] { return changed.apply(); }, stations.hosts});
+    service::Timers timers(clock);
+    control::OperatorLease operator_lease(clock, reports.reporter());
+    const control::RunServiceParts parts{*partition,     control,         log,
+                                         reports,        metrics,         [&changed] { return changed.apply(); },
+                                         stations.hosts, &operator_lease, &**calls};
+    auto routes = control::run_routes(parts);
+    control::RunPage page(
+        parts, operator_lease,
+        {.archive = {directory->path(), directory->catalogue_files(), on_hosts},
+         .further = options.pages.empty() ? std::vector<std::string>{} : page::further_page_names(options.pages),
+         .zone = time_zone(),
+         .contact = shared->contact},
+        timers, clock);
+    std::ranges::move(page.routes(), std::back_inserter(routes));
+    if (!options.pages.empty()) {
+        auto further = page::further_pages_route(options.pages);
+        if (!further) return fail_with(weir_run, further.error());
+        routes.push_back(std::move(*further));
+    }
+    timers.start();
     std::optional<service::JoinParts> join_parts;
     if (*own) {
         join_parts.emplace(join_parts_of(**own, *shared, reports.reporter(), clock));
         routes.push_back(service::renew_route(*join_parts));
     }
     const auto refused = service::report_refusals(reports.reporter(), "run");
-    const auto server =
-        service::HttpServer::start({.listen = options.listen, .access = access, .refused = refused}, std::move(routes));
+    const auto server = service::HttpServer::start({.listen = options.listen,
+                                                    .access = access,
+                                                    .refused = refused,
+                                                    .connections_max = page_connections_max,
+                                                    .connections_per_peer_max = page_connections_per_peer_max},
+                                                   std::move(routes));
     if (!server) return fail_with(weir_run, server.error());
     std::optional<service::HttpServer> joins;
     if (!options.join.empty()) {
@@ -271,9 +307,10 @@ int run_run(RunOptions& options) {
                            access ? access->tls : transport::TlsFiles{}, {joins ? joins->address() : "", options.wait});
     if (!announced) return fail_with(weir_run, announced.error());
     if (options.wait)
-        complain(weir_run, fmt::format("run control is at {} ({}{}); weir run start --dir {}", server->address(),
-                                       access ? "TLS, listens at " + options.listen : "this machine only",
-                                       joins ? "; hosts join at " + joins->address() : "", directory->path().native()));
+        complain(weir_run,
+                 fmt::format("run control is at {}://{} ({}{}); weir run start --dir {}", access ? "https" : "http",
+                             server->address(), access ? "TLS, listens at " + options.listen : "this machine only",
+                             joins ? "; hosts join at " + joins->address() : "", directory->path().native()));
 
     if (options.adopt && stations.look_for_left) {
         std::error_code unknown;
@@ -326,6 +363,8 @@ void add_run(CLI::App& parent, Command& chosen) {
         .group(more_options);
     add_value(command, "--join", options->join, "H:P",
               "address and port where hosts join with a token; else as in the file")
+        .group(more_options);
+    add_value(command, "--pages", options->pages, "DIR", "further pages, static files, below /pages/")
         .group(more_options);
     add_json_flag(command, options->json).group(more_options);
     add_run_remote(command, chosen);

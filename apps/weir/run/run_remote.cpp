@@ -38,6 +38,7 @@ struct RemoteOptions {
     std::vector<std::string> parameters;  // "beam=on"
     std::chrono::seconds wait{120};
     bool follow = false;
+    bool force = false;  // also while somebody is in control at the page
     bool json = false;
 };
 
@@ -186,6 +187,18 @@ int show_applied(const RemoteOptions& options, const json::value& answer) {
     return exit_good;
 }
 
+/// Nobody is in control any more; who was is in the log, with who ended it.
+Result<> end_control(const service::ControlClient& client, const RemoteOptions& options) {
+    const auto person = json_text(options.person.empty() ? user_name() : options.person);
+    const auto taken = WEIR_TRY(
+        body_of(client.post("/control", json::serialize(json::object{{"command", "force"}, {"person", person}}))));
+    json::Fields fields(taken, "the answer");
+    const auto lease = fields.text("lease", "");
+    WEIR_TRY(body_of(
+        client.post("/control", json::serialize(json::object{{"command", "release"}, {"lease", json_text(lease)}}))));
+    return {};
+}
+
 int run_remote(const RemoteOptions& options) {
     const auto found = client_of(options);
     if (!found) return fail_to_find(options, found.error());
@@ -220,6 +233,9 @@ int run_remote(const RemoteOptions& options) {
             wait_for(client, {"ready", "starting", "running", "paused", "stopping", "ending", "down"}, wait);
         if (!up) return fail_with(me(options), up.error());
         wait -= std::chrono::floor<std::chrono::seconds>(system_clock().now() - begin);
+    }
+    if (options.force) {
+        if (const auto ended = end_control(client, options); !ended) return fail_with(me(options), ended.error());
     }
     const auto taken = body_of(client.post("/run", json::serialize(command)));
     if (!taken) return fail_with(me(options), taken.error());
@@ -354,6 +370,9 @@ void add_run_remote(CLI::App& run, Command& chosen) {
         } else if (options->command == "log") {
             add_flag(command, "--follow", options->follow, "goes on until run control ends");
         }
+        if (options->command != "status" && options->command != "hosts" && options->command != "log")
+            add_flag(command, "--force", options->force, "also while somebody is in control at the page: ends that")
+                .group(more_options);
         add_json_flag(command, options->json);
         const bool log = options->command == "log";
         command.callback([options, log, &chosen] {

@@ -2,6 +2,7 @@
 #include "weir/service/http_server.hpp"
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -219,6 +220,47 @@ TEST_F(HttpServing, AnAddressInUseOrNoAddressIsAnError) {
         ASSERT_FALSE(none.has_value()) << text;
         EXPECT_EQ(none.error().code, Errc::usage) << text;
     }
+}
+
+/// A server with one POST, which answers with what it knows of the request.
+class HttpPosting : public HttpServing {
+protected:
+    std::string post(const std::string& headers) {
+        const auto path = "/do";
+        auto server = HttpServer::start(
+            {}, {{HttpRoute::Method::post, path, [](const HttpRequest& request, const HttpAnswer& answer) {
+                      HttpResponse response{.body = request.of_page ? "page" : "program"};
+                      response.headers = {{"X-Further", "yes"}};
+                      answer(std::move(response));
+                  }}});
+        EXPECT_TRUE(server);
+        auto text = fmt::format(
+            "POST {} HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 2\r\n{}Connection: "
+            "close\r\n\r\n{{}}",
+            path, headers);
+        for (std::size_t at; (at = text.find("PORT")) != text.npos;)
+            text.replace(at, 4, std::to_string(server->port()));
+        return ask(server->port(), text);
+    }
+};
+
+TEST_F(HttpPosting, ACommandOfAPageOfThisServerIsTakenAndOfAnotherServerRefused) {
+    EXPECT_THAT(post("Host: 127.0.0.1:PORT\r\n"),
+                AllOf(StartsWith("HTTP/1.1 200 "), HasSubstr("program"), HasSubstr("X-Further: yes\r\n")));
+    EXPECT_THAT(post("Host: 127.0.0.1:PORT\r\nOrigin: http://127.0.0.1:PORT\r\n"),
+                AllOf(StartsWith("HTTP/1.1 200 "), HasSubstr("page")));
+    EXPECT_THAT(post("Host: localhost:PORT\r\nOrigin: http://localhost:PORT\r\n"), StartsWith("HTTP/1.1 200 "));
+    EXPECT_THAT(post("Host: [::1]:PORT\r\nOrigin: http://[::1]:PORT\r\n"), StartsWith("HTTP/1.1 200 "));
+    for (const auto* origin :
+         {"http://evil.example", "null", "", "http://127.0.0.1", "http://127.0.0.1:1", "https://127.0.0.1:PORT",
+          "http://127.0.0.1:PORT.evil.example", "http://127.0.0.1:PORT/", "file://"})
+        EXPECT_THAT(post(fmt::format("Host: 127.0.0.1:PORT\r\nOrigin: {}\r\n", origin)), StartsWith("HTTP/1.1 403 "))
+            << origin;
+}
+
+TEST_F(HttpPosting, ANameThatItsOwnerLetsLeadHereIsNotThisServer) {
+    EXPECT_THAT(post("Host: evil.example:PORT\r\nOrigin: http://evil.example:PORT\r\n"), StartsWith("HTTP/1.1 403 "));
+    EXPECT_THAT(post("Origin: http://\r\n"), StartsWith("HTTP/1.1 403 "));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "stations/handoff/handoff_settings.hpp"
 #include "weir/base/file.hpp"
+#include "weir/catalogue/catalogue_place.hpp"
 #include "weir/service/configuration_sections.hpp"
 
 namespace weir::app {
@@ -90,6 +91,14 @@ std::vector<control::RecorderCatalogue> RunDirectory::catalogues(const BooksOf& 
                                : std::make_shared<control::LocalBooks>(recorder.directory, recorder.catalogue);
         all.emplace_back(std::move(books), recorder.checksum);
     }
+    return all;
+}
+
+std::vector<std::filesystem::path> RunDirectory::catalogue_files() const {
+    std::vector<std::filesystem::path> all;
+    if (on_hosts_) return all;
+    for (const auto& recorder : recorders_)
+        all.push_back(catalogue::own_catalogue_path(recorder.directory, recorder.catalogue));
     return all;
 }
 

@@ -43,6 +43,8 @@ public:
     using BooksOf =
         std::function<std::shared_ptr<control::RunBooks>(const std::string&, const std::string&, const std::string&)>;
     [[nodiscard]] std::vector<control::RecorderCatalogue> catalogues(const BooksOf& books_elsewhere) const;
+    /// Of the recorders on this machine, be they there already or not.
+    [[nodiscard]] std::vector<std::filesystem::path> catalogue_files() const;
 
 private:
     struct Recorder {

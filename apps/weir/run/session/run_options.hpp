@@ -27,6 +27,7 @@ struct RunOptions {
     bool standby = false;  // takes over when the run control of the directory is gone
     std::string engine;    // empty: as in the file
     std::string join;      // empty: as in the file
+    std::filesystem::path pages;  // of further pages; empty: none
     bool wait = false;
     bool json = false;
 };

@@ -51,6 +51,8 @@ void PartitionSettings::declare(service::Settings& settings) {
     settings.add("partition", "key", key, "the same in all its stations; messages of other partitions are discarded");
     settings.add("partition", "directory", directory,
                  "where stations keep files when there is no --dir; empty: where they are started");
+    settings.add("partition", "contact", contact,
+                 "whom to call when something is wrong, as \"DAQ on call, 16-4711\"; the page of weir run shows it");
     settings.add("partition", "deadline", deadline, "of a transition, when run control names none")
         .at_least(std::chrono::milliseconds{1});
     settings

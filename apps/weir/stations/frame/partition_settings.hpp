@@ -29,6 +29,7 @@ struct PartitionSettings {
     std::string name = "weir";
     std::uint32_t key = 0;
     std::string directory;
+    std::string contact;  // whom to call; for the page
     std::chrono::milliseconds deadline{30'000};
     std::chrono::milliseconds stop_deadline{20'000};
     struct Data {

@@ -12,6 +12,20 @@ namespace {
 
 constexpr std::size_t ranges_kept = 10'000;  // of ids of lost events, in the catalogue
 
+constexpr std::size_t problems_kept = 4096;  // bytes
+
+/// A line each.
+std::string problems_text(const std::vector<std::string>& problems) {
+    std::string text;
+    for (const auto& problem : problems) {
+        if (text.size() + problem.size() > problems_kept)
+            return text + "and further ones; the log of run control has all";
+        text += on_one_line(problem) + '\n';
+    }
+    text.pop_back();
+    return text;
+}
+
 /// What a run's end leaves in the catalogues.
 std::map<std::string, std::string> parameters_of(const RunResult& result) {
     const auto& e = result.events;
@@ -21,6 +35,7 @@ std::map<std::string, std::string> parameters_of(const RunResult& result) {
                                            {"built", fmt::to_string(e.built)},
                                            {"incomplete", fmt::to_string(e.incomplete)},
                                            {"recorded", fmt::to_string(e.recorded)}};
+    if (!result.problems.empty()) all["problems"] = problems_text(result.problems);
     if (!result.account) return all;
     for (const auto& [cause, events] : result.account->lost) all["lost: " + cause] = events.ranges(ranges_kept);
     if (!result.account->twice.empty()) all["recorded twice"] = result.account->twice.ranges(ranges_kept);

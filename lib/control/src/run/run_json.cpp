@@ -238,6 +238,7 @@ Result<RunCommand> parse_run_command(std::string_view text) {
     command.station = fields.text("station", "");
     const auto source = parse_source_id(fields.text("source", ""));
     command.person = fields.text("person", "");
+    command.lease = fields.text("lease", "");
     if (const auto* parameters = fields.object("parameters")) {
         if (parameters->size() > parameters_max)
             fields.fail_with(fmt::format("more than {} parameters", parameters_max));
@@ -259,6 +260,7 @@ Result<RunCommand> parse_run_command(std::string_view text) {
                 "unknown command \"{}\"; there are start, stop, pause, resume, exit, replace, mask, unmask and apply{}",
                 word, did_you_mean(word, words)));
     command.kind = static_cast<RunCommand::Kind>(found - words.begin());
+    command.word = word;
     if (command.kind == RunCommand::Kind::replace && command.station.empty())
         return fail(Errc::usage, "replace: which \"station\"?");
     const bool masks = command.kind == RunCommand::Kind::mask || command.kind == RunCommand::Kind::unmask;

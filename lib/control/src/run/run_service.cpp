@@ -16,6 +16,7 @@ namespace {
 using Method = service::HttpRoute::Method;
 
 constexpr std::size_t log_lines_max = 1000;  // of one answer
+constexpr std::chrono::milliseconds acknowledge_deadline{5000};
 
 service::HttpResponse answer_of(const json::value& value) { return {200, json::serialize(value), "application/json"}; }
 
@@ -63,39 +64,57 @@ service::HttpResponse targets_of(const RunServiceParts& parts) {
     return answer_of(targets);
 }
 
-service::HttpResponse alarms_of(const RunServiceParts& parts) {
-    json::array alarms;
-    for (const auto& alarm : parts.reports.alarms()) {
-        alarms.push_back({{"station", "run"},
-                          {"name", json::safe(alarm.name)},
-                          {"text", json::safe(text_of(alarm.report))},
-                          {"severity", std::string(name(alarm.report.severity))},
-                          {"latched", !alarm.acknowledged_by},
-                          {"raised", alarm.raised}});
-    }
-    for (const auto& station : parts.control.view().stations) {
-        for (const auto& alarm : station.report.alarms)
-            alarms.push_back({{"station", station.entry.name},
-                              {"name", json::safe(alarm.name)},
-                              {"text", json::safe(alarm.text)},
-                              {"severity", json::safe(alarm.severity)},
-                              {"latched", !alarm.acknowledged_by},
-                              {"raised", alarm.raised}});
-    }
-    return answer_of(json::object{{"alarms", std::move(alarms)}});
+/// Who asks: as the certificate says, else from the page who is in control, else as the request says.
+std::string person_of(const RunServiceParts& parts, const service::HttpRequest& request, const std::string& named) {
+    if (!request.person.empty()) return request.person;
+    if (const auto holder = request.of_page && parts.lease != nullptr ? parts.lease->holder() : std::nullopt)
+        return holder->person;
+    return named;
 }
 
-service::HttpResponse acknowledge(service::Reports& reports, const service::HttpRequest& request) {
+/// Whether who asks may command, with regard to who is in control.
+Result<> allowed(const RunServiceParts& parts, const service::HttpRequest& request, const std::string& lease) {
+    if (parts.lease != nullptr) return parts.lease->allows(lease, request.of_page);
+    if (request.of_page) return fail(Errc::refused, "pages command nothing here");
+    return {};
+}
+
+/// An alarm of a station, at its control port.
+void acknowledge_there(const RunServiceParts& parts, const std::string& station, const std::string& alarm,
+                       const std::string& person, const service::HttpAnswer& answer) {
+    const auto stations = parts.control.view().stations;
+    const auto found = std::ranges::find(stations, station, [](const StationView& view) { return view.entry.name; });
+    if (found == stations.end() || parts.calls == nullptr)
+        return answer(service::http_error(400, fmt::format("no station \"{}\" has alarms", station)));
+    if (found->control.empty())
+        return answer(
+            service::http_error(409, fmt::format("{} is not there; its alarms are when it is back", station)));
+    const auto body = json::serialize(json::object{{"name", json::safe(alarm)}, {"person", json::safe(person)}});
+    parts.calls->post(found->control, "/alarms/acknowledge", body, acknowledge_deadline, [answer](const auto& given) {
+        if (!given) return answer(service::http_error(500, given.error().message()));
+        answer(given->good() ? service::HttpResponse{.status = 200, .body = given->body}
+                             : service::http_error(given->status == 404 ? 409 : given->status, given->error()));
+    });
+}
+
+void acknowledge(const RunServiceParts& parts, const service::HttpRequest& request, const service::HttpAnswer& answer) {
     const auto document = json::parse(request.body);
-    if (!document) return refusal(document.error());
+    if (!document) return answer(refusal(document.error()));
     json::Fields fields(*document, "the request");
     const auto alarm = fields.text("name", std::nullopt, 1000);
-    const auto person = fields.text("person");
+    const auto named = fields.text("person", request.of_page ? std::optional<std::string>("") : std::nullopt);
+    const auto station = fields.text("station", "run");
+    const auto lease = fields.text("lease", "");
     fields.no_others();
-    if (auto read = fields.result(); !read) return refusal(read.error());
-    if (!reports.acknowledge(alarm, request.person.empty() ? person : request.person))
-        return service::http_error(409, fmt::format("no alarm \"{}\" is latched", alarm));
-    return answer_of(json::object{{"acknowledged", json::safe(alarm)}});
+    if (auto read = fields.result(); !read) return answer(refusal(read.error()));
+    if (request.of_page || !lease.empty()) {
+        if (const auto may = allowed(parts, request, lease); !may) return answer(refusal(may.error()));
+    }
+    const auto person = person_of(parts, request, named);
+    if (station != "run") return acknowledge_there(parts, station, alarm, person, answer);
+    if (!parts.reports.acknowledge(alarm, person))
+        return answer(service::http_error(409, fmt::format("no alarm \"{}\" is latched", alarm)));
+    answer(answer_of(json::object{{"acknowledged", json::safe(alarm)}}));
 }
 
 json::array texts(const std::vector<std::string>& from) {
@@ -112,12 +131,6 @@ service::HttpResponse apply(const RunServiceParts& parts) {
                                   {"anew", texts(applied->anew)}});
 }
 
-/// Who commands: as the certificate says, else as the command does.
-std::string person_of(const service::HttpRequest& request, const RunCommand& command) {
-    if (!request.person.empty()) return request.person;
-    return command.person.empty() ? "command" : command.person;
-}
-
 /// Of a stop or an end: as the command says, with the name in the certificate.
 std::string reason_of(const service::HttpRequest& request, const RunCommand& command, const char* done,
                       const std::string& person) {
@@ -129,7 +142,8 @@ service::HttpResponse obey(const RunServiceParts& parts, const service::HttpRequ
     auto& control = parts.control;
     const auto command = parse_run_command(request.body);
     if (!command) return refusal(command.error());
-    const auto person = person_of(request, *command);
+    if (const auto may = allowed(parts, request, command->lease); !may) return refusal(may.error());
+    const auto person = person_of(parts, request, command->person.empty() ? "command" : command->person);
     Result<> done;
     switch (command->kind) {
         case RunCommand::Kind::start:
@@ -147,6 +161,9 @@ service::HttpResponse obey(const RunServiceParts& parts, const service::HttpRequ
         case RunCommand::Kind::exit: control.shut_down(reason_of(request, *command, "ended", person)); break;
     }
     if (!done) return refusal(done.error());
+    if (request.of_page)
+        parts.reports.submit({.what = fmt::format("{}, by {} at the page", command->word, on_one_line(person)),
+                              .key = "a command of the page"});
     const auto view = control.view();
     return answer_of(json::object{{"state", name(view.state)}, {"run", number(view.run)}, {"runs", view.runs}});
 }
@@ -170,10 +187,12 @@ std::vector<service::HttpRoute> run_routes(const RunServiceParts& parts) {
              answer(log_after(parts.log, after_of(request.query)));
          }},
         {Method::get, "/alarms",
-         [parts](const service::HttpRequest&, const service::HttpAnswer& answer) { answer(alarms_of(parts)); }},
+         [parts](const service::HttpRequest&, const service::HttpAnswer& answer) {
+             answer(answer_of(json::object{{"alarms", alarms_of(parts.reports, parts.control.view().stations)}}));
+         }},
         {Method::post, "/alarms/acknowledge",
          [parts](const service::HttpRequest& request, const service::HttpAnswer& answer) {
-             answer(acknowledge(parts.reports, request));
+             acknowledge(parts, request, answer);
          }},
         {Method::post, "/run",
          [parts](const service::HttpRequest& request, const service::HttpAnswer& answer) {
@@ -183,6 +202,35 @@ std::vector<service::HttpRoute> run_routes(const RunServiceParts& parts) {
          [parts](const service::HttpRequest&, const service::HttpAnswer& answer) { answer(targets_of(parts)); }},
         service::metrics_route(parts.metrics),
     };
+}
+
+json::array alarms_of(const service::Reports& reports, const std::vector<StationView>& stations) {
+    json::array alarms;
+    const auto add = [&](const std::string& station, const std::string& alarm, const std::string& text,
+                         std::string_view severity, const std::optional<std::string>& acknowledged_by,
+                         std::uint64_t raised) -> json::object& {
+        alarms.push_back({{"station", station},
+                          {"name", json::safe(alarm)},
+                          {"text", json::safe(text)},
+                          {"severity", json::safe(severity)},
+                          {"latched", !acknowledged_by},
+                          {"raised", raised}});
+        auto& added = alarms.back().get_object();
+        if (acknowledged_by) added["acknowledged_by"] = json::safe(*acknowledged_by);
+        return added;
+    };
+    const auto seconds = [](WallTime time) { return std::chrono::duration<double>(time.time_since_epoch()).count(); };
+    for (const auto& alarm : reports.alarms()) {
+        auto& added = add("run", alarm.name, text_of(alarm.report), name(alarm.report.severity), alarm.acknowledged_by,
+                          alarm.raised);
+        added["first"] = seconds(alarm.first);
+        added["last"] = seconds(alarm.last);
+    }
+    for (const auto& station : stations) {
+        for (const auto& alarm : station.report.alarms)
+            add(station.entry.name, alarm.name, alarm.text, alarm.severity, alarm.acknowledged_by, alarm.raised);
+    }
+    return alarms;
 }
 
 }  // namespace weir::control

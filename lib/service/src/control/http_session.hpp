@@ -22,6 +22,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "control/own_origin.hpp"
 #include "weir/service/http_server.hpp"
 
 namespace weir::service {
@@ -190,7 +191,10 @@ private:
                      .person = certificate_.ours || certificate_.names.empty() ? "" : certificate_.names.front(),
                      .role = role_,
                      .key = certificate_.key,
-                     .address = address()});
+                     .address = address(),
+                     .of_page = request.find(http::field::origin) != request.end(),  // others do not get so far
+                     .takes_gzip = http::token_list{request[http::field::accept_encoding]}.exists("gzip"),
+                     .if_none_match = std::string(request[http::field::if_none_match])});
     }
 
     /// IPv4 as it is written there, also where the server listens for IPv6.
@@ -218,7 +222,7 @@ private:
             const bool post = route.method == HttpRoute::Method::post;
             if (post ? verb == http::verb::post : verb == http::verb::get || verb == http::verb::head) {
                 if (post) {
-                    if (const auto why = not_from_a_program()) return respond(http_error(why->first, why->second));
+                    if (const auto why = not_ours()) return respond(http_error(why->first, why->second));
                 }
                 return route.handle(request, answer_later());
             }
@@ -243,12 +247,13 @@ private:
                                                                  : std::nullopt;
     }
 
-    /// A web page can make a browser send such requests here, but not with this content type, and not without an
-    /// origin.
-    std::optional<std::pair<unsigned, std::string_view>> not_from_a_program() const {
+    /// A web page of another server can make a browser send such requests here, but not with this content type, and not
+    /// without its origin.
+    std::optional<std::pair<unsigned, std::string_view>> not_ours() const {
         const auto& request = parser_->get();
-        if (request.find(http::field::origin) != request.end())
-            return std::pair(403U, "requests of web pages are not taken");
+        const auto origin = request.find(http::field::origin);
+        if (origin != request.end() && !is_own_origin(origin->value(), request[http::field::host], secure))
+            return std::pair(403U, "requests of web pages of another server are not taken");
         const auto type = request[http::field::content_type];
         if (!type.starts_with("application/json"))
             return std::pair(415U, "the body must be JSON, with Content-Type: application/json");
@@ -289,6 +294,7 @@ private:
         response_.version(11);
         response_.result(answer.status);
         response_.set(http::field::content_type, answer.content_type);
+        for (const auto& [name, value] : answer.headers) response_.set(name, value);
         if (!allow_.empty()) response_.set(http::field::allow, std::exchange(allow_, {}));
         response_.body() = std::move(answer.body);
         response_.keep_alive(keep_);

@@ -27,6 +27,8 @@ struct RunCommand {
     std::string station{};  // replace
     SourceId source{};      // mask, unmask
     std::string person{};   // mask, unmask
+    std::string lease{};    // the secret of who is in control
+    std::string word{};     // "start"
 };
 [[nodiscard]] Result<RunCommand> parse_run_command(std::string_view json);
 

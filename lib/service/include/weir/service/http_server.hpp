@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers HTTP on one thread of its own: /metrics, and whatever else its owner has an answer for. Clients are
 // not trusted: connections, request sizes and times are limited, so that no client can hold the thread or fill the
-// memory; and what changes something (POST) is not taken from web pages, which any browser on this machine may have
-// open.
+// memory; and what changes something (POST) is not taken from web pages of others, which any browser on this machine
+// may have open.
 #pragma once
 
 #include <chrono>
@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "weir/base/bytes.hpp"
@@ -52,6 +53,9 @@ struct HttpRequest {
     std::optional<Role> role{};  // of the certificate
     std::string key{};           // of it: transport::PublicKey::bytes()
     std::string address{};       // where it comes from, without a port
+    bool of_page = false;        // a browser sends it for a page of this server (Origin)
+    bool takes_gzip = false;     // Accept-Encoding
+    std::string if_none_match{};
 };
 
 struct HttpResponse {
@@ -59,6 +63,7 @@ struct HttpResponse {
     std::string body{};
     std::string content_type = "application/json";
     std::chrono::milliseconds after{0};  // how much later it is sent, so that asking again and again takes long
+    std::vector<std::pair<std::string, std::string>> headers{};  // further ones: names and values of our own
 };
 
 /// {"error":"..."} on one line.

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/control/run_page.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <boost/json/serialize.hpp>
+#include <charconv>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+
+#include "page/live_view.hpp"
+#include "weir/base/named_thread.hpp"
+#include "weir/control/run_json.hpp"
+#include "weir/json/parse.hpp"
+#include "weir/page/history.hpp"
+#include "weir/page/live_document.hpp"
+#include "weir/page/page_routes.hpp"
+
+namespace weir::control {
+namespace {
+
+using Method = service::HttpRoute::Method;
+
+constexpr std::size_t questions_max = 32;  // that wait for the disks
+constexpr std::size_t alarms_shown = 200;
+constexpr std::size_t alarm_text_shown = 2000;  // bytes
+constexpr std::size_t lines_shown = 8;          // of the log
+constexpr std::size_t line_shown = 500;         // bytes
+constexpr std::size_t search_max = 200;         // bytes
+
+service::HttpResponse page_refusal(const Error& error) {
+    return service::http_error(error.code == Errc::usage     ? 400
+                               : error.code == Errc::refused ? 409
+                                                             : 500,
+                               error.message());
+}
+
+/// The value of a key in "a=1&b=2".
+std::string query_value(std::string_view query, std::string_view key) {
+    while (!query.empty()) {
+        const auto item = query.substr(0, query.find('&'));
+        if (item.starts_with(key) && item.substr(key.size()).starts_with('='))
+            return page::unescaped(item.substr(key.size() + 1));
+        query.remove_prefix(std::min(item.size() + 1, query.size()));
+    }
+    return {};
+}
+
+/// An alarm whose texts are not longer than what is shown of them.
+json::value shortened(json::value alarm) {
+    for (auto& [name, value] : alarm.as_object())
+        if (value.is_string() && value.get_string().size() > alarm_text_shown) {
+            value = json::safe(std::string_view(value.get_string()).substr(0, alarm_text_shown));
+            value.get_string() += "...";
+        }
+    return alarm;
+}
+
+std::optional<RunNumber> run_number(std::string_view text) {
+    std::uint32_t run = 0;
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), run);
+    if (failed != std::errc{} || end != text.data() + text.size() || run == 0) return std::nullopt;
+    return RunNumber{run};
+}
+
+}  // namespace
+
+class RunPage::State {
+public:
+    State(const RunServiceParts& parts, OperatorLease& lease, RunPageOptions options, service::Timers& timers,
+          const Clock& clock)
+        : parts_(parts),
+          lease_(lease),
+          options_(std::move(options)),
+          clock_(clock),
+          server_(fmt::format("{}-{}", ::getpid(), clock.wall().time_since_epoch().count())),
+          archive_(options_.archive),
+          history_(clock),
+          live_([this] { return document(); }),
+          thread_("page-archive", [this](const std::stop_token& stop) { answer_questions(stop); }),
+          timer_(timers.every(std::chrono::seconds{1}, [this] { tick(); })) {}
+
+    void tick() {
+        const auto view = parts_.control.view();
+        const auto counts = live_counts(view, clock_.now());
+        LiveRates rates;
+        {
+            const std::scoped_lock lock(mutex_);
+            rates = rates_ = live_rates(counts_, counts);
+            counts_ = counts;
+        }
+        std::vector<std::pair<std::string_view, double>> values{
+            {"triggers", rates.triggers},     {"accepted", rates.accepted}, {"built", rates.built},
+            {"incomplete", rates.incomplete}, {"recorded", rates.recorded}, {"bytes", rates.bytes}};
+        std::deque<std::string> names;  // that stay where they are
+        for (const auto& station : view.stations) {
+            values.emplace_back(names.emplace_back("rate " + station.entry.name), station.rate);
+            values.emplace_back(names.emplace_back("in hand " + station.entry.name),
+                                static_cast<double>(station.report.status.ledger.in_hand));
+        }
+        history_.add(values);
+        live_.tick();
+    }
+
+    std::vector<service::HttpRoute> routes() {
+        auto all = page::page_routes();
+        all.push_back(page::live_route(live_));
+        all.push_back({Method::get, "/history", [this](const auto& request, const auto& answer) {
+                           const auto query = page::parse_history_query(request.query);
+                           answer(page::json_answer(history_.to_json(query.span, query.names), request));
+                       }});
+        all.push_back({Method::post, "/control",
+                       [this](const auto& request, const auto& answer) { answer(take_control(request)); }});
+        all.push_back({Method::get, "/runs", [this](const auto& request, const auto& answer) {
+                           auto text = query_value(request.query, "text").substr(0, search_max);
+                           ask(request, answer, [this, text = std::move(text)] { return archive_.runs(text); });
+                       }});
+        all.push_back({Method::get, "/runs/*", [this](const auto& request, const auto& answer) {
+                           const auto run = run_number(std::string_view(request.path).substr(6));
+                           if (!run) return answer(service::http_error(400, "which run? /runs/NUMBER"));
+                           ask(request, answer, [this, run = *run] { return archive_.run(run); });
+                       }});
+        all.push_back({Method::get, "/files", [this](const auto& request, const auto& answer) {
+                           const auto run = run_number(query_value(request.query, "run"));
+                           ask(request, answer, [this, run] { return archive_.files(run); });
+                       }});
+        return all;
+    }
+
+private:
+    /// Called by the live document when somebody asks.
+    json::object document() {
+        const auto view = parts_.control.view();
+        LiveRates rates;
+        {
+            const std::scoped_lock lock(mutex_);
+            rates = rates_;
+        }
+        json::array hosts, alarms, lines, further;
+        if (parts_.hosts) {
+            for (const auto& host : parts_.hosts()) hosts.push_back(to_json(host));
+        }
+        const auto all_alarms = alarms_of(parts_.reports, view.stations);
+        std::uint64_t latched = 0;
+        for (const bool wanted : {true, false}) {  // latched ones first
+            for (const auto& alarm : all_alarms) {
+                if (alarm.at("latched").as_bool() != wanted) continue;
+                latched += wanted ? 1U : 0U;
+                if (alarms.size() < alarms_shown) alarms.push_back(shortened(alarm));
+            }
+        }
+        const auto last = parts_.log.last();
+        for (auto& line : parts_.log.after(last - std::min<std::uint64_t>(last, lines_shown), lines_shown)) {
+            if (line.text.size() > line_shown) line.text = line.text.substr(0, line_shown) + "...";
+            lines.push_back(to_json(line));
+        }
+        for (const auto& name : options_.further) further.emplace_back(json::safe(name));
+        json::value control;
+        if (const auto holder = lease_.holder())
+            control = json::object{{"person", json::safe(holder->person)}, {"since", seconds_of(holder->since)}};
+        return {{"server", server_},
+                {"time", seconds_of(clock_.wall())},
+                {"kind", "partition"},
+                {"partition", live_partition(parts_.partition, view, rates)},
+                {"stations", live_stations(view.stations)},
+                {"hosts", std::move(hosts)},
+                {"latched", latched},
+                {"alarms", std::move(alarms)},
+                {"log", {{"last", last}, {"lines", std::move(lines)}}},
+                {"control", std::move(control)},
+                {"zone", json::safe(options_.zone)},
+                {"contact", json::safe(options_.contact)},
+                {"pages", std::move(further)}};
+    }
+
+    static double seconds_of(WallTime time) { return std::chrono::duration<double>(time.time_since_epoch()).count(); }
+
+    service::HttpResponse take_control(const service::HttpRequest& request) {
+        const auto document = json::parse(request.body);
+        if (!document) return page_refusal(document.error());
+        json::Fields fields(*document, "the request");
+        const auto command = fields.text("command");
+        const auto named = fields.text("person", "");
+        const auto secret = fields.text("lease", "");
+        fields.no_others();
+        if (const auto read = fields.result(); !read) return page_refusal(read.error());
+        if (command != "take" && command != "force" && command != "release")
+            return service::http_error(400, "\"command\" is take, force or release");
+        json::object given;
+        if (command == "release") {
+            if (const auto released = lease_.release(secret); !released) return page_refusal(released.error());
+        } else {
+            const auto taken = lease_.take(request.person.empty() ? named : request.person, command == "force");
+            if (!taken) return page_refusal(taken.error());
+            given["lease"] = *taken;
+        }
+        live_.renew();
+        json::value person;
+        if (const auto holder = lease_.holder()) person = json::safe(holder->person);
+        given["person"] = std::move(person);
+        return page::json_answer(json::serialize(given), request);
+    }
+
+    /// Answered by the thread that may wait for a disk.
+    void ask(const service::HttpRequest& request, const service::HttpAnswer& answer,
+             std::function<Result<json::object>()> question) {
+        {
+            const std::scoped_lock lock(mutex_);
+            if (questions_.size() < questions_max) {
+                questions_.push_back([request, answer, question = std::move(question)] {
+                    const auto document = question();
+                    answer(document ? page::json_answer(json::serialize(*document), request)
+                                    : page_refusal(document.error()));
+                });
+                asked_.notify_one();
+                return;
+            }
+        }
+        answer(service::http_error(503, "too many questions wait for the disks; ask again later"));
+    }
+
+    void answer_questions(const std::stop_token& stop) {
+        std::unique_lock lock(mutex_);
+        while (true) {
+            {
+                const ScopedWait wait(WaitCause::queue);
+                if (!asked_.wait(lock, stop, [this] { return !questions_.empty(); })) return;
+            }
+            const auto question = std::move(questions_.front());
+            questions_.pop_front();
+            lock.unlock();
+            question();
+            lock.lock();
+        }
+    }
+
+    const RunServiceParts parts_;
+    OperatorLease& lease_;
+    const RunPageOptions options_;
+    const Clock& clock_;
+    const std::string server_;  // another one when run control was started anew
+    RunArchive archive_;        // of the thread
+    page::History history_;
+    std::mutex mutex_;
+    LiveCounts counts_;
+    LiveRates rates_;
+    std::condition_variable_any asked_;
+    std::deque<std::function<void()>> questions_;
+    page::LiveDocument live_;
+    NamedThread thread_;
+    service::Timers::Periodic timer_;  // the last member: it ends before what it uses is gone
+};
+
+RunPage::RunPage(const RunServiceParts& parts, OperatorLease& lease, RunPageOptions options, service::Timers& timers,
+                 const Clock& clock)
+    : state_(std::make_unique<State>(parts, lease, std::move(options), timers, clock)) {}
+RunPage::~RunPage() = default;
+
+std::vector<service::HttpRoute> RunPage::routes() { return state_->routes(); }
+void RunPage::tick() { state_->tick(); }
+
+}  // namespace weir::control

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/control/run_page.hpp"
+
+#include <gmock/gmock.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <boost/json/serialize.hpp>
+#include <iterator>
+
+#include "fake_partition.hpp"
+#include "weir/catalogue/run_record_file.hpp"
+#include "weir/json/parse.hpp"
+#include "weir/service/control_client.hpp"
+#include "weir/service/reports.hpp"
+
+namespace weir::control {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+constexpr const char* page_partition =
+    "[readout.ros-1]\n[assign.dfm]\n[build.sfi-1]\n[supervise.l2sv]\n[record.rec-1]\n";
+
+class RunPageTest : public testing::Test {
+protected:
+    RunPageTest() {
+        for (const auto& entry : partition.stations) world.stations[entry.name].entry = entry;
+        EXPECT_TRUE(control.bring_up());
+        pass(100ms);
+    }
+    ~RunPageTest() override { std::filesystem::remove_all(directory); }
+    void pass(std::chrono::milliseconds time) {
+        for (auto t = 0ms; t < time; t += 10ms) {
+            clock.advance(10ms);
+            control.step();
+        }
+    }
+    service::ControlAnswer post(const std::string& path, const std::string& body) {
+        const auto answer = client.post(path, body);
+        EXPECT_TRUE(answer);
+        return answer.value_or(service::ControlAnswer{});
+    }
+    json::value get(const std::string& path) {
+        const auto answer = client.get(path);
+        EXPECT_TRUE(answer && answer->good()) << (answer ? answer->body : answer.error().message());
+        const auto document = json::parse(answer ? answer->body : "", {.depth = 32});
+        EXPECT_TRUE(document);
+        return document.value_or(json::value());
+    }
+    std::string take(const std::string& person) {
+        const auto given = post("/control", R"({"command":"take","person":")" + person + "\"}");
+        const auto document = json::parse(given.body);
+        return document && given.good() ? std::string(document->at("lease").as_string()) : std::string();
+    }
+    static std::filesystem::path temporary() {
+        std::string pattern = (std::filesystem::temp_directory_path() / "weir-run-page-XXXXXX").native();
+        return ::mkdtemp(pattern.data());
+    }
+
+    std::filesystem::path directory = temporary();
+    FakeWorld world;
+    Partition partition = *parse_partition(page_partition, "p.toml");
+    ManualClock clock;
+    LogBook log;
+    service::Reports reports{"run", clock, {}};
+    FakeLauncher launcher{world};
+    FakeLinks links{world};
+    FakeKeeper keeper{world};
+    RunControl control{partition,
+                       {},
+                       [](const StationEntry& entry) { return LaunchRequest{entry.name, {}, "/nonexistent/log"}; },
+                       launcher,
+                       links,
+                       keeper,
+                       reports.reporter(),
+                       log,
+                       clock};
+    service::Metrics metrics;
+    OperatorLease lease{clock, reports.reporter()};
+    service::Timers timers{clock};
+    RunServiceParts parts{partition, control, log, reports, metrics, {}, {}, &lease};
+    RunPage page{parts,
+                 lease,
+                 {.archive = {.directory = directory}, .zone = "Europe/Zurich", .contact = "ann, 16-4711"},
+                 timers,
+                 clock};
+    Result<service::HttpServer> server = service::HttpServer::start({}, [this] {
+        auto routes = run_routes(parts);
+        std::ranges::move(page.routes(), std::back_inserter(routes));
+        return routes;
+    }());
+    service::ControlClient client{server ? server->address() : ""};
+};
+
+TEST_F(RunPageTest, TheLiveDocumentHasThePartitionAndCountsTicks) {
+    log.add(clock.wall(), "sfi-1", "a line");
+    page.tick();
+    const auto first = get("/live");
+    EXPECT_EQ(first.at("partition").at("state").as_string(), "ready");
+    EXPECT_EQ(first.at("stations").as_array().size(), 5U);
+    EXPECT_EQ(first.at("log").at("lines").at(0).at("text").as_string(), "a line");
+    EXPECT_EQ(first.at("zone").as_string(), "Europe/Zurich");
+    EXPECT_EQ(first.at("contact").as_string(), "ann, 16-4711");
+    EXPECT_TRUE(first.at("control").is_null());
+    EXPECT_EQ(get("/live"), first) << "within a tick nothing is made anew";
+    page.tick();
+    EXPECT_EQ(get("/live").at("tick").to_number<int>(), first.at("tick").to_number<int>() + 1);
+    EXPECT_EQ(get("/live").at("server"), first.at("server"));
+}
+
+TEST_F(RunPageTest, ALatchedAlarmIsInTheNextDocument) {
+    page.tick();
+    static_cast<void>(get("/live"));
+    world.kill("ros-1");
+    pass(300ms);
+    page.tick();
+    const auto live = get("/live");
+    EXPECT_EQ(live.at("latched").to_number<int>(), 1);
+    EXPECT_EQ(live.at("alarms").at(0).at("name").as_string(), "ros-1 died");
+    EXPECT_TRUE(post("/alarms/acknowledge", R"({"name":"ros-1 died","person":"ann"})").good());
+    page.tick();
+    EXPECT_EQ(get("/live").at("alarms").at(0).at("acknowledged_by").as_string(), "ann");
+}
+
+TEST_F(RunPageTest, ATextOfAnyLengthIsCut) {
+    log.add(clock.wall(), "sfi-1", std::string(1'000'000, 'x'));
+    reports.submit({.severity = Severity::error, .what = std::string(1'000'000, 'y'), .alarm = "long"});
+    page.tick();
+    EXPECT_LT(json::serialize(get("/live")).size(), 30'000U);
+}
+
+TEST_F(RunPageTest, WhoIsInControlCommandsAndOthersAreRefusedByName) {
+    EXPECT_TRUE(post("/run", R"({"command":"start"})").good()) << "nobody is in control: programs are obeyed";
+    pass(300ms);
+    const auto ann = take("ann");
+    ASSERT_FALSE(ann.empty());
+    EXPECT_EQ(get("/live").at("control").at("person").as_string(), "ann");
+    const auto refused = post("/run", R"({"command":"stop"})");
+    EXPECT_EQ(refused.status, 409U);
+    EXPECT_THAT(refused.error(), HasSubstr("ann has been in control"));
+    EXPECT_EQ(post("/run", R"({"command":"pause","lease":"0123456789abcdef0123456789abcdef"})").status, 409U);
+    EXPECT_EQ(control.view().state, PartitionState::running);
+    EXPECT_TRUE(post("/run", R"({"command":"stop","lease":")" + ann + "\"}").good());
+    EXPECT_TRUE(take("bob").empty());
+    EXPECT_TRUE(post("/control", R"({"command":"force","person":"bob"})").good());
+    EXPECT_EQ(post("/control", R"({"command":"release","lease":")" + ann + "\"}").status, 409U);
+    EXPECT_EQ(post("/control", R"({"command":"grab"})").status, 400U);
+    EXPECT_EQ(post("/control", R"({"command":"take"})").status, 400U);
+    EXPECT_EQ(post("/control", R"({"command":"take","person":"x","more":1})").status, 400U);
+}
+
+TEST_F(RunPageTest, HistoryHasTheRatesOfTheLastSeconds) {
+    for (int i = 0; i < 3; ++i) {
+        page.tick();
+        pass(1s);
+    }
+    const auto history = get("/history?seconds=600&series=triggers,in%20hand%20rec-1,unknown");
+    EXPECT_EQ(history.at("step").to_number<int>(), 1);
+    EXPECT_EQ(history.at("series").as_object().size(), 2U);
+    EXPECT_EQ(history.at("series").at("triggers").as_array().size(), 3U);
+}
+
+TEST_F(RunPageTest, RunsAreFoundByTheirRecordsAndShownWithTheirProblems) {
+    for (std::uint32_t run = 1; run <= 3; ++run) {
+        catalogue::RunRecord record;
+        record.run = RunNumber{run};
+        record.weir = "0.1.0";
+        record.text = "[partition]\nname = \"<b>\"\n";
+        record.parameters = {{"comment", run == 2 ? "Cosmics <img onerror>" : "beam"}, {"stop reason", "shift ends"}};
+        if (run == 2) record.parameters["problems"] = "sfi-1 died";
+        ASSERT_TRUE(catalogue::write_run_record(directory, record, Synced::no));
+    }
+    const auto all = get("/runs");
+    EXPECT_EQ(all.at("all").to_number<int>(), 3);
+    EXPECT_EQ(all.at("runs").at(0).at("run").to_number<int>(), 3);
+    const auto found = get("/runs?text=cosmics%20%3Cimg");
+    ASSERT_EQ(found.at("runs").as_array().size(), 1U);
+    EXPECT_EQ(found.at("runs").at(0).at("problems").at("problems").as_string(), "sfi-1 died");
+    EXPECT_THAT(get("/runs/2").at("text").as_string(), HasSubstr("name = \"<b>\""));
+    EXPECT_EQ(client.get("/runs/9")->status, 409U);
+    EXPECT_EQ(client.get("/runs/../../etc/passwd")->status, 400U);
+    const auto files = get("/files?run=2");
+    EXPECT_TRUE(files.at("files").as_array().empty());
+    EXPECT_FALSE(files.at("elsewhere").as_bool());
+}
+
+}  // namespace
+}  // namespace weir::control

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the numbers mean: whether data are taken and kept, what is wrong, and what holds back whom. No elements here.
+import {alarmText, bytes, clean, count, lasts, perSecond, short} from "./text.js";
+
+/// Of a partition: how its state looks.
+export const stateTones = {
+  running: "run", paused: "warn", ready: "idle", "coming up": "wait", starting: "wait", stopping: "wait", ending: "wait", down: "bad",
+};
+/// Of a station, beside the partition's state.
+export function stationTone(station, partition) {
+  if (station.error || station.state === "gone") return "bad";
+  if (station.alarms > 0) return "warn";
+  if (station.state === "launching") return "wait";
+  if (station.state === "running") return "good";
+  if (station.state === "paused") return "warn";
+  return partition === "running" ? "warn" : "idle";
+}
+
+/// {tone, text}: one sentence for who has never seen weir. `quiet`: for how many seconds nothing was recorded though
+/// triggers came, `still`: for how many there was no trigger.
+export function verdict(live, {quiet, still}) {
+  const p = live.partition;
+  const rates = p.rates;
+  const alarms = live.latched > 0 ? ` ${count(live.latched)} ${live.latched === 1 ? "alarm waits" : "alarms wait"} for an answer.` : "";
+  const says = (tone, text) => ({tone, text: text + alarms});
+  switch (p.state) {
+    case "running":
+      if (quiet > 5) return says("bad", "Data are taken, but NOTHING IS RECORDED for " + lasts(quiet) + ".");
+      if (still > 10) return says("warn", "The run goes on, but no triggers come for " + lasts(still) + ".");
+      if (rates.recorded > 0)
+        return says(live.latched > 0 ? "warn" : "run", `Data are taken and kept: ${perSecond(rates.recorded)} recorded, ${bytes(rates.bytes)}/s to disk.`);
+      return says("run", "The run goes on; data are about to come.");
+    case "paused": return says("warn", "Paused: no data are taken until somebody resumes the run.");
+    case "ready": return says(live.latched > 0 ? "warn" : "idle", "No run: nothing is recorded. All stations are ready.");
+    case "starting": return says("wait", "The run is starting.");
+    case "stopping": return says("wait", "The run is stopping: what is in hand is being written.");
+    case "coming up": return says("wait", "The stations are being started.");
+    case "ending": return says("wait", "The stations are being ended.");
+    default: return says("bad", p.failure ? "The partition is down: " + clean(p.failure, 300) : "The partition is down.");
+  }
+}
+
+const grows = (name, now, before) => (now.counters[name] ?? 0) > (before?.counters[name] ?? now.counters[name] ?? 0);
+
+/// Who waits for whom, from what counters did since the last look: [{text, wrong}]. To wait a little
+/// is how full stations hold back others; `wrong` is what should not be.
+export function waits(live, before) {
+  const earlier = new Map((before?.stations ?? []).map((s) => [s.name, s]));
+  const found = [];
+  for (const s of live.stations) {
+    const was = earlier.get(s.name);
+    const say = (text, wrong = false) => found.push({text: `${s.name} ${text}`, wrong});
+    if (s.kind === "record" && s.counters.paused > 0) say("takes no more events: its disks are full", true);
+    if (s.kind === "supervise" && grows("waits_for_units", s, was)) say("waits for processing units");
+    if (s.kind === "supervise" && grows("waits_for_assigner", s, was)) say("waits for the DFM: no builder has credit");
+    if (s.kind === "assign" && s.counters.waiting > 0) say(`has ${count(s.counters.waiting)} events that wait for a builder with credit`);
+    if (s.kind === "build" && s.counters.output_held > 0 && s.ledger.in_hand > 0)
+      say(`has ${count(s.counters.output_held)} built events that wait for a filter or recorder`);
+    if (s.kind === "filter" && grows("waits_for_recorder", s, was)) say("waits for a recorder");
+    if (s.kind === "filter" && grows("waits_for_workers", s, was)) say("has as many events as its selection can take");
+    if (s.kind === "filter" && s.counters.recorders_connected === undefined && live.partition.state === "running")
+      say("is connected to no recorder", true);
+    for (const [name, value] of Object.entries(s.counters))
+      if (name.startsWith("busy_seconds ") && value - (was?.counters[name] ?? value) > 0.2)
+        say(`has dead time: ${clean(name.slice(13), 60)} is busy`, true);
+  }
+  return found;
+}
+
+/// What is wrong, the worst first: [{key, tone, text, page}].
+export function troubles(live, held) {
+  const found = [];
+  const p = live.partition;
+  if (p.failure) found.push({key: "failure", tone: "bad", text: p.failure, page: "#log"});
+  for (const host of live.hosts)
+    if (host.state !== "up") found.push({key: "host " + host.name, tone: host.state === "lost" ? "bad" : "warn", text: `machine ${host.name} is ${host.state}: ${host.trouble}`, page: "#partition"});
+  for (const a of live.alarms)
+    if (a.latched) found.push({key: `alarm ${a.station} ${a.name}`, tone: a.severity === "warning" ? "warn" : "bad", text: `${a.station === "run" ? "" : a.station + ": "}${a.name}: ${alarmText(a)}`, page: "#alarms"});
+  const up = ["running", "paused", "starting", "stopping"].includes(p.state);
+  for (const s of live.stations) {
+    if (s.error) found.push({key: "error " + s.name, tone: "bad", text: `${s.name}: ${s.error}`, page: "#partition"});
+    else if (up && s.state === "gone") found.push({key: "gone " + s.name, tone: "bad", text: `${s.name} is gone; run control starts it again`, page: "#log"});
+  }
+  if (p.sources.silent > 0) found.push({key: "silent", tone: "warn", text: `${count(p.sources.silent)} of ${count(p.sources.all)} sources are silent`, page: "#partition"});
+  if (up && p.events.incomplete > 0)
+    found.push({key: "incomplete", tone: "warn", text: `${short(100 * p.events.incomplete / Math.max(p.events.built, 1))} % of the events are incomplete (${count(p.events.incomplete)})`, page: "#partition"});
+  if (p.sources.masked > 0) found.push({key: "masked", tone: "off", text: `${count(p.sources.masked)} of ${count(p.sources.all)} sources are masked`, page: "#partition"});
+  if (p.state === "running")
+    for (const [i, wait] of held.filter((w) => w.wrong).slice(0, 4).entries()) found.push({key: `wait ${i}`, tone: "warn", text: wait.text, page: "#partition"});
+  if (p.last?.problems_all > 0 && !up)
+    found.push({key: "last", tone: "warn", text: `run ${p.last.run} was not well: ${p.last.problems[0]}`, page: `#runs/${p.last.run}`});
+  const order = {bad: 0, warn: 1, wait: 2, off: 3};
+  return found.sort((a, b) => order[a.tone] - order[b.tone]);
+}

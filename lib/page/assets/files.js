@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams and files of a run, where they went, and how long the disks last.
+import {card, el, mark, setAttribute, setMark, setText, table} from "./elements.js";
+import {bytes, count, date, lasts} from "./text.js";
+
+/// Tables of the files of one run; on the page Files and on that of a run.
+export function fileTables() {
+  const streams = table([
+    {title: "stream", show: (s) => s.stream},
+    {title: "files", number: true, show: (s) => count(s.files)},
+    {title: "open", number: true, show: (s) => count(s.open)},
+    {title: "handed over", number: true, show: (s) => count(s.handed_over)},
+    {title: "deleted here", number: true, show: (s) => count(s.deleted)},
+    {title: "not sane", number: true, show: (s) => count(s.not_sane), tone: (s) => s.not_sane > 0 ? "bad" : null},
+    {title: "events", number: true, show: (s) => count(s.events)},
+    {title: "size", number: true, show: (s) => bytes(s.bytes)},
+  ], (s) => s.stream, "Streams");
+  const files = table([
+    {title: "file", class: "name", show: (f) => f.name},
+    {title: "stream", show: (f) => f.stream},
+    {title: "state", update: (cell, f) => f.health !== "SANE" ? setMark(cell, "bad", f.health.toLowerCase()) : setMark(cell, f.state === "OPENED" ? "wait" : f.state === "DELETED" ? "off" : "good", f.state === "OPENED" ? "being written" : f.state === "DELETED" ? "deleted here" : "closed")},
+    {title: "events", number: true, show: (f) => f.state === "OPENED" ? "–" : count(f.events)},
+    {title: "size", number: true, show: (f) => f.state === "OPENED" ? "–" : bytes(f.bytes)},
+    {title: "sums", class: "name", show: (f) => Object.entries(f.sums).map(([k, v]) => `${k} ${v}`).join(", ") || "–"},
+    {title: "hand-off", class: "long", update: (cell, f) => {
+      const bad = f.copies.find((c) => c.error || c.state === "FAILED" || c.state === "UNVERIFIED");
+      const text = f.copies.map((c) => `${c.destination}: ${c.state.toLowerCase()}${c.error ? ` (${c.error})` : ""}`).join(", ");
+      setText(cell, text || (f.transfer === "TRANSFERRED" ? "handed over" : "not begun"), 500);
+      setAttribute(cell, "data-tone", bad ? "warn" : null);
+    }},
+  ], (f) => `${f.volume}/${f.name}`, "Files");
+  const more = el("p", {class: "hint"});
+  const element = el("div", {}, streams, files, more);
+  element.update = (got) => {
+    streams.update(got.streams);
+    files.update(got.files);
+    streams.emptyText(got.elsewhere ? "The recorders are on other machines, and their catalogues too: weir ls shows files there." : "no file yet");
+    setText(more, [got.left_out > 0 ? `${count(got.left_out)} older files are not shown; weir ls shows all.` : "", ...got.troubles].filter(Boolean).join(" "), 1000);
+  };
+  return element;
+}
+
+export const page = {
+  name: "files",
+  title: "Files",
+  make(app) {
+    let asking = false, askedAt = -1e9, got = null;
+    const disks = table([
+      {title: "disk", class: "name", show: (v) => v.volume},
+      {title: "size", number: true, show: (v) => bytes(v.bytes)},
+      {title: "free", number: true, show: (v) => bytes(v.free)},
+      {title: "used", update: (cell, v) => {
+        if (!cell.firstChild) cell.append(el("span", {class: "flow-bar"}, el("i")), el("span", {class: "percent"}));
+        const used = v.bytes ? 1 - v.free / v.bytes : 0;
+        cell.firstChild.firstChild.style.width = `${100 * used}%`;
+        setText(cell.lastChild, v.bytes ? `${(100 * used).toFixed(0)} %` : "cannot be read");
+      }},
+      {title: "state", update: (cell, v) => v.soon ? setMark(cell, "warn", "full soon") : v.free === null ? setMark(cell, "bad", "not there") : v.free < 0.05 * v.bytes ? setMark(cell, "warn", "nearly full") : setMark(cell, "good", "has space")},
+    ], (v) => v.volume, "Disks");
+    const full = el("p", {class: "big"});
+    const title = el("p", {class: "hint"});
+    const files = fileTables();
+
+    function draw(live) {
+      if (!got) return;
+      files.update(got);
+      const free = got.volumes.reduce((sum, v) => sum + (v.free ?? 0), 0);
+      const rate = live.partition.rates.bytes;
+      disks.update(got.volumes.map((v) => ({...v, soon: v.free !== null && rate > 0 && free / rate < 7200})));
+      setText(full, got.elsewhere ? "The disks of recorders on other machines are not known here." : rate > 0 ? `Full in ${lasts(free / rate)} at ${bytes(rate)}/s; ${bytes(free)} are free.` : `${bytes(free)} are free; nothing is being written now.`);
+      setAttribute(full, "data-tone", rate > 0 && free / rate < 7200 ? "warn" : null);
+      setText(title, got.run ? `Files of run ${got.run}, the newest first.` : "No run has files yet.");
+    }
+    async function read() {
+      if (asking || performance.now() - askedAt < 3000) return;
+      asking = true;
+      askedAt = performance.now();
+      try {
+        const answer = await fetch("/files", {signal: AbortSignal.timeout(20000)});
+        const document = await answer.json();
+        if (!answer.ok) throw new Error(document.error);
+        got = document;
+        if (app.live) draw(app.live);
+      } catch (error) {
+        if (!got) setText(title, "The files cannot be shown: " + error.message);
+      }
+      asking = false;
+    }
+    return {
+      element: el("div", {class: "grid"}, el("div", {class: "wide"}, card("Disks", full, disks), card("Files", title, files))),
+      update(live) {
+        read();
+        draw(live);
+      },
+    };
+  },
+};

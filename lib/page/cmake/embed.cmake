@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+# Writes the files FILES into OUT as C++: an array of bytes for each, and a table of their names.
+set(arrays "")
+set(table "")
+set(number 0)
+foreach(file IN LISTS FILES)
+  file(READ "${file}" hex HEX)
+  string(REGEX REPLACE "(..)" "0x\\1," bytes "${hex}")
+  string(REGEX REPLACE "((0x..,){32})" "\\1\n" bytes "${bytes}")
+  cmake_path(GET file FILENAME name)
+  string(APPEND arrays "constexpr unsigned char asset_${number}[] = {\n${bytes}};\n")
+  string(APPEND table "    {\"${name}\", {reinterpret_cast<const char*>(asset_${number}), sizeof asset_${number}}},\n")
+  math(EXPR number "${number} + 1")
+endforeach()
+file(WRITE "${OUT}" "// Made by embed.cmake.\n${arrays}\nconst NamedBytes page_assets[] = {\n${table}};\n")

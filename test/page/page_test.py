@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of weir run in a real browser: what an operator does in a shift, many tabs at once, and a run control that is frozen.
+Times are printed, not judged: other programs may be using the machine."""
+import json
+import os
+import re
+import signal
+import sys
+import time
+import urllib.request
+
+import browser
+import weir_program
+from browser import Browser, Partition, take_control, until, until_text
+from weir_process import wait_until
+from weir_program import ProgramTest
+
+
+def report(what, seconds):
+    print(f"{what}: {seconds:.2f} s", file=sys.stderr)
+
+
+class PageTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.browser = Browser()
+        self.addCleanup(self.browser.close)
+
+    def partition(self, *arguments, **more):
+        partition = Partition(self.folder, *arguments, **more)
+        self.addCleanup(lambda: partition.running() and partition.stop())
+        return partition
+
+    def get(self, partition, path):
+        with urllib.request.urlopen(partition.address + path, timeout=60) as answer:
+            return json.loads(answer.read())
+
+    def assertQuiet(self):
+        self.assertEqual(self.browser.complaints, [])
+
+    def test_a_shift_from_start_to_stop(self):
+        partition = self.partition()
+        page = self.browser.page(partition.address)
+        until_text(page, "#state", "ready")
+        self.assertTrue(page.get_by_role("button", name="Start a run").is_disabled(), "nobody is in control")
+        take_control(page, "ann")
+        page.get_by_role("button", name="Start a run").click()
+        page.get_by_label("Comment").fill("cosmics at night")
+        page.get_by_label("Parameters, one a line").fill("beam = off\nHV = 1500")
+        page.get_by_role("dialog").get_by_role("button", name="Start").click()
+        until_text(page, "#state", "running")
+        until_text(page, "#verdict", "Data are taken and kept")
+        shown = page.locator("#verdict").inner_text()
+        until(page, "(before) => document.querySelector('#verdict').textContent !== before", "the rates do not move", shown)
+        until(page, "() => Array.from(document.querySelector('.plot canvas[role]').getContext('2d').getImageData(60, 0, 400, 180).data).some((v) => v > 0)",
+              "nothing is drawn")
+
+        page.get_by_role("button", name="Pause").click()
+        until_text(page, "#state", "paused")
+        until_text(page, "#verdict", "no data are taken")
+        page.get_by_role("button", name="Resume").click()
+        until_text(page, "#state", "running")
+
+        page.get_by_role("button", name="Mask a source").click()
+        page.get_by_role("dialog").get_by_label("Source").fill("0x420000")
+        page.get_by_role("dialog").get_by_role("button", name="Mask").click()
+        until_text(page, "main", "1 of 25 sources are masked")
+        page.get_by_role("button", name="Unmask 0x420000").click()
+        until(page, "() => !document.querySelector('main').textContent.includes('sources are masked')", "the mask does not end")
+
+        pid = next(s["pid"] for s in self.get(partition, "/partition")["stations"] if s["name"] == "sfi-1")
+        os.kill(pid, signal.SIGKILL)
+        report("a killed station is an alarm on the page after", until_text(page, ".troubles", "sfi-1 died"))
+        page.get_by_role("link", name="Alarms").click()
+        page.get_by_role("row", name="sfi-1 died").get_by_role("button", name="Acknowledge").click()
+        until(page, "() => document.querySelectorAll('main table')[1].textContent.match(/sfi-1 died.*ann/s)", "the alarm is not acknowledged by ann")
+
+        page.get_by_role("link", name="Partition").click()
+        page.get_by_role("button", name="Stop").click()
+        page.get_by_label("Reason").fill("shift ends")
+        page.get_by_role("dialog").get_by_role("button", name="Stop").click()
+        until_text(page, "#state", "ready")
+        page.get_by_role("link", name="Runs").click()
+        until_text(page, "main", "cosmics at night")
+        page.get_by_label("Search").fill("no such run")
+        until_text(page, "main", "0 of 1 runs")
+        page.get_by_label("Search").fill("HV")
+        until_text(page, "main", "1 of 1 runs")
+        page.get_by_role("link", name="1", exact=True).click()
+        until_text(page, "main", "[readout.ros-1]")
+        until_text(page, "main", "HV1500")
+        until_text(page, "main", "data_generator.00000001")
+        page.get_by_role("link", name="Files").click()
+        until_text(page, "main", "physics_Main")
+        until_text(page, "main", "adler32")
+        page.get_by_role("link", name="Log").click()
+        until_text(page, "main", "stop, by ann at the page")
+        page.get_by_label("Contains").fill("ann is in control")
+        until_text(page, "main", "1 of the last")
+        page.get_by_role("button", name="Release").click()
+        until_text(page, "#holder", "Nobody is in control")
+        self.assertQuiet()
+
+    def test_ten_tabs_are_all_live(self):
+        partition = self.partition()
+        context = self.browser.context()
+        tabs = [self.browser.page(partition.address, context=context) for _ in range(10)]
+        for tab in tabs:
+            until_text(tab, "#state", "ready")
+        ticks = [tab.evaluate("() => performance.getEntriesByType('resource').filter((e) => e.name.endsWith('/live')).length") for tab in tabs]
+        for tab, before in zip(tabs, ticks):
+            until(tab, "(n) => performance.getEntriesByType('resource').filter((e) => e.name.endsWith('/live')).length > n + 3", "a tab is not live", before)
+            self.assertEqual(tab.evaluate("() => document.documentElement.dataset.stale"), "no")
+        self.assertQuiet()
+
+    def test_a_frozen_run_control_is_shown_as_stale_and_later_as_live(self):
+        partition = self.partition()
+        page = self.browser.page(partition.address)
+        until_text(page, "#state", "ready")
+        partition.signal(signal.SIGSTOP)
+        report("a frozen run control is stale on the page after", until_text(page, "#age", "STALE"))
+        until_text(page, "#state", "was ready")
+        until_text(page, "#verdict", "This is old")
+        self.assertIn("STALE", page.title())
+        partition.signal(signal.SIGCONT)
+        until_text(page, "#age", "live")
+        until(page, "() => document.querySelector('#state').textContent === 'ready'", "it stays stale")
+        self.assertQuiet()
+
+    def test_one_person_is_in_control(self):
+        partition = self.partition()
+        ann = self.browser.page(partition.address)
+        bob = self.browser.page(partition.address)
+        until_text(ann, "#state", "ready")
+        take_control(ann, "ann")
+        until_text(bob, "#holder", "ann is in control")
+        self.assertTrue(bob.get_by_role("button", name="Start a run").is_disabled())
+        refused = weir_program.run("run", "start", "--dir", partition.directory)
+        self.assertOneLine(refused, 1, "ann has been in control since")
+        bob.get_by_role("button", name="Take by force").click()
+        bob.get_by_label("Your name").fill("bob")
+        bob.get_by_role("dialog").get_by_role("button", name="Take by force").click()
+        until_text(bob, "#holder", "You (bob)")
+        until_text(ann, "#holder", "bob is in control")
+        wait_until(lambda: any("bob took control by force from ann" in line["text"] for line in self.get(partition, "/log")["lines"]), "no line of the log")
+        bob.get_by_role("button", name="Release").click()
+        until_text(bob, "#holder", "Nobody")
+        self.assertEnds(weir_program.run("run", "start", "--dir", partition.directory, timeout=200), 0)
+        until_text(bob, "#state", "running")
+        self.assertQuiet()
+
+    def test_the_keyboard_alone_is_enough(self):
+        partition = self.partition()
+        page = self.browser.page(partition.address)
+        until_text(page, "#state", "ready")
+        for key, heading in (("2", "Waiting for an answer"), ("3", "Disks"), ("4", "Search"), ("5", "Contains"), ("1", "What is wrong")):
+            page.keyboard.press(key)
+            until_text(page, "main", heading)
+        page.locator("#take").focus()
+        page.keyboard.press("Enter")
+        page.keyboard.type("ann")
+        page.keyboard.press("Enter")
+        until_text(page, "#holder", "You (ann)")
+        page.get_by_role("button", name="Start a run").focus()
+        page.keyboard.press("Enter")
+        page.keyboard.press("Escape")
+        until(page, "() => !document.querySelector('dialog')", "Escape leaves no dialog")
+        self.assertQuiet()
+
+    def test_a_phone_shows_all_of_it_and_nothing_beside_the_screen(self):
+        partition = self.partition()
+        page = self.browser.page(partition.address, width=390, height=844)
+        until_text(page, "#state", "ready")
+        for name in ("partition", "alarms", "files", "runs", "log", "wall"):
+            page.goto(f"{partition.address}/#{name}")
+            until(page, "(name) => document.documentElement.dataset.page === name && document.querySelector('main').children.length", f"no page {name}", name)
+            self.assertLessEqual(page.evaluate("() => document.documentElement.scrollWidth"), 390, name)
+        self.assertQuiet()
+
+    def test_no_page_has_a_serious_finding_of_axe(self):
+        from axe_playwright_python.sync_playwright import Axe
+        partition = self.partition()
+        self.assertEnds(weir_program.run("run", "start", "--dir", partition.directory, "--comment", "axe", timeout=200), 0)
+        for dark in (False, True):
+            page = self.browser.page(partition.address, dark=dark)
+            until_text(page, "#verdict", "Data are taken and kept")
+            for name in ("partition", "alarms", "files", "runs", "runs/1", "log", "wall"):
+                page.goto(f"{partition.address}/#{name}")
+                until(page, "(name) => document.documentElement.dataset.page === name && document.querySelector('main').children.length", f"no page {name}", name.split("/")[0])
+                found = Axe().run(page).response["violations"]
+                serious = [(v["id"], v["nodes"][0]["html"][:300], v["nodes"][0]["failureSummary"]) for v in found if v["impact"] in ("serious", "critical")]
+                self.assertEqual(serious, [], f"{name}, {'dark' if dark else 'light'}")
+
+    def test_the_page_is_usable_soon_after_it_was_asked_for(self):
+        partition = self.partition()
+        warm = self.browser.page(partition.address)
+        until_text(warm, "#state", "ready")
+        page = self.browser.page("about:blank")
+        begun = time.monotonic()
+        page.goto(partition.address)
+        until_text(page, "#state", "ready")
+        report("the page is usable after", time.monotonic() - begun)
+        transferred = page.evaluate("() => performance.getEntriesByType('resource').filter((e) => e.name.includes('/page/')).reduce((sum, e) => sum + e.transferSize, 0)")
+        print(f"its files: {transferred} bytes on the wire", file=sys.stderr)
+        self.assertLess(transferred, 60_000)
+        self.assertQuiet()
+
+
+if __name__ == "__main__":
+    weir_program.main()
