@@ -210,7 +210,7 @@ class FilesAlerts(weir_program.ProgramTest):
         self.addCleanup(exporter.wait, 60)
         self.addCleanup(exporter.terminate)
         prometheus = self.prometheus(disks=at)
-        scrub = lambda: run("scrub", data, "--metrics", texts / "scrub.prom")
+        scrub = lambda: run("scrub", data, "--metrics", texts / "scrub.prom", timeout=300)  # it takes only what nobody else wants
         scrub()
         self.in_order(prometheus, "weir_scrub_complete")
         rot(b"evil")
