@@ -74,9 +74,9 @@ class Tls(ProgramTest):
             self.assertEnds(recorder.stop(), 0)
 
     def test_a_certificate_that_has_ended_or_soon_will_is_an_alarm_and_a_metric(self):
-        for days, alarm in ((-1, "ended on"), (2, "ends on"), (90, None)):
-            with self.subTest(days=days), \
-                    RecorderProcess(self.folder, self.folder / str(days), *self.ours.options("recorder", days=days)) as recorder:
+        for days, age, alarm in ((-1, 0, "ended on"), (2, 10, "ends on"), (2, 0, None), (90, 0, None)):
+            with self.subTest(days=days, age=age), \
+                    RecorderProcess(self.folder, self.folder / f"{days}-{age}", *self.ours.options("recorder", days=days, age=age)) as recorder:
                 ends = recorder.metrics()['weir_tls_certificate_ends_timestamp_seconds{port="data"}']
                 self.assertAlmostEqual(ends, time.time() + days * 86400, delta=3600)
                 if alarm:

@@ -104,7 +104,7 @@ class SecurityTest(ProgramTest):
     def setUp(self):
         super().setUp()
         self.ours, self.theirs = Authority(self.folder, "ours"), Authority(self.folder, "theirs")
-        certificate, key = self.ours.files("partition")
+        certificate, key = self.ours.files("partition", age=10)
         self.file = self.folder / "p.toml"
         self.file.write_text(PARTITION.format(certificate=certificate, key=key, ca=self.ours.certificate))
         self.own = context_of(self.ours.certificate, (certificate, key))
@@ -219,7 +219,7 @@ class SecurityTest(ProgramTest):
     def test_a_certificate_that_has_ended_is_refused_at_the_start_and_one_that_soon_will_is_an_alarm(self):
         for days, code, prints in ((-1, 2, "partition.crt ended on"), (2, 0, "ALARM certificate: .*ends on")):
             with self.subTest(days=days):
-                self.ours.files("partition", days)
+                self.ours.files("partition", days, age=10)
                 ended = self.assertEnds(run("run", self.file, "--dir", self.folder / f"D{days}", "--events", 10), code)
                 self.assertRegex(ended.err, prints)
 

@@ -68,12 +68,14 @@ Result<std::string> listen_address(const std::string& listen) {
     return (host.contains(':') ? "[" + host + "]" : host) + listen.substr(colon);
 }
 
-/// A machine that has no certificate, or one that has lived for half of its time, gets one with the token.
+/// A machine that has no certificate, one of another authority than the token's, or one that has lived for half of its
+/// time, gets one with the token.
 Result<> join_if_due(const HostOptions& options) {
     const auto due = certificate_is_due(options.certificates, system_clock());
-    if (due && !*due) return {};
-    const auto token = WEIR_TRY(read_token(options.token_file));
-    WEIR_TRY(join_partition(options.join, token, options.certificates, options.name, system_clock()));
+    const auto token = read_token(options.token_file);
+    if (due && !*due && (!token || has_authority_of(*token, options.certificates))) return {};
+    if (!token) return std::unexpected(token.error());
+    WEIR_TRY(join_partition(options.join, *token, options.certificates, options.name, system_clock()));
     return {};
 }
 

@@ -103,6 +103,12 @@ Result<bool> certificate_is_due(const std::filesystem::path& directory, const Cl
     return clock.wall() >= certificate.begins() + (certificate.ends() - certificate.begins()) / 2;
 }
 
+bool has_authority_of(std::string_view token, const std::filesystem::path& directory) {
+    const auto parsed = service::parse_join_token(token);
+    const auto authority = read_certificate(host_files(directory).authority);
+    return !parsed || (authority && authority->fingerprint() == parsed->authority);
+}
+
 Result<HostPlace> renew_certificate(const std::string& run_control, const std::filesystem::path& directory,
                                     const Clock& clock) {
     const auto files = host_files(directory);

@@ -27,6 +27,9 @@ struct HostPlace {
                                                const std::filesystem::path& directory, const std::string& host,
                                                const Clock& clock);
 
+/// The certificates there are of the authority of the join token, or the token is none.
+[[nodiscard]] bool has_authority_of(std::string_view token, const std::filesystem::path& directory);
+
 /// Half of its validity is over: it is time to renew it. Error: the files cannot be read.
 [[nodiscard]] Result<bool> certificate_is_due(const std::filesystem::path& directory, const Clock& clock);
 

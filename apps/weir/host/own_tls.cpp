@@ -8,13 +8,8 @@
 #include <array>
 
 namespace weir::app {
-namespace {
 
 using namespace std::chrono_literals;
-
-constexpr std::chrono::hours certificate_warning{24 * 30};
-
-}  // namespace
 
 Result<std::optional<service::ControlTls>> own_tls(const std::optional<service::ControlAccess>& access,
                                                    const Reporter& report, const Clock& clock) {
@@ -28,7 +23,7 @@ Result<std::optional<service::ControlTls>> own_tls(const std::optional<service::
             std::chrono::time_point_cast<std::chrono::system_clock::duration>(context.certificate_ends()))));
     const auto& file = access->tls.certificate.native();
     if (left <= 0s) return fail(Errc::usage, fmt::format("{} ended on {}; give a new one", file, when));
-    if (left < certificate_warning)
+    if (clock.wall() > context.certificate_ends_soon())
         report.alarm("certificate",
                      fmt::format("{} ends on {}; give a new one and start again before that", file, when));
     return service::ControlTls{std::move(context), true};

@@ -46,8 +46,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto look_again = 100ms;              // for machines that did not answer
-constexpr auto no_run_left_patience = 5'000ms;  // for the first of them, where nothing goes on
+constexpr auto look_again = 100ms;                   // for machines that did not answer
+constexpr auto no_run_left_patience = 5'000ms;       // for the first of them, where nothing goes on
 constexpr std::uint32_t page_connections_max = 128;  // browsers open several each
 constexpr std::uint32_t page_connections_per_peer_max = 64;
 
@@ -299,8 +299,13 @@ int run_run(RunOptions& options) {
     std::optional<service::HttpServer> joins;
     if (!options.join.empty()) {
         auto started = serve_joins(options.join, *access, *join_parts, refused);
-        if (!started) return fail_with(weir_run, started.error());
-        joins = std::move(*started);
+        if (started) joins = std::move(*started);
+        else if (!options.take_over) return fail_with(weir_run, started.error());
+        else  // a run that goes on matters more; its machines have their certificates
+            reports.reporter().alarm("no joins",
+                                     fmt::format("no machine can join: {}; end it and type --join with an address of "
+                                                 "this machine",
+                                                 started.error().message()));
     }
     const auto announced =
         RunPlace::announce(directory->path(), server->address(), partition->name,

@@ -386,6 +386,23 @@ TEST_F(HostAgentTest, OneThatAnEngineHasStartedIsOverWithItsRunControlOrWithoutO
     EXPECT_FALSE(agent->over()) << "who started this one ends it";
 }
 
+TEST_F(HostAgentTest, WhatWaitsForAMachineThatNeverComesStartsElsewhereAlsoWhenOthersWereStartedThereMeanwhile) {
+    partition = *parse_partition(
+        "[hosts.h1]\naddress = \"127.0.0.1:1\"\n[hosts.h2]\naddress = \"127.0.0.1:1\"\n[readout.ros-1]\nhost = \"h1\"\n"
+        "[supervise.l2sv]\nhost = \"h1\"\n[assign.dfm]\nhost = \"h1\"\n[build.sfi-1]\nhost = \"h2\"\n"
+        "[record.rec-1]\nhost = \"h1\"\n",
+        "p.toml");
+    lost_after = 300ms;
+    start_agent();
+    start_launcher();
+    const auto waits = launch("sfi-1");
+    const auto later = launch();
+    ASSERT_TRUE(eventually([&] { return later->announcement().has_value(); }));
+    EXPECT_TRUE(eventually([&] { return waits->announcement().has_value(); }));
+    EXPECT_EQ(waits->host(), "h1");
+    EXPECT_FALSE(waits->ended()) << waits->ended()->text();
+}
+
 TEST_F(HostAgentTest, AMachineThatDoesNotAnswerIsLostAndAStationThatStaysWaitsForIt) {
     start_agent();
     lost_after = 300ms;

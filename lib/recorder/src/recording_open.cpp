@@ -225,6 +225,7 @@ Result<> Recording::restore_promises() {
 /// All of it may be called from any thread.
 RecordingWatch::Sources Recording::watched() {
     return {.certificate_ends = [this] { return certificate_ends(); },
+            .certificate_ends_soon = [this] { return receiver_->certificate_ends_soon(); },
             .closing_waits =
                 [this] { return keeper_->may_open() ? std::nullopt : std::optional(keeper_->files_waiting()); },
             .memory_wait =

@@ -205,6 +205,14 @@ WallTime TlsContext::certificate_ends() const {
     return certificate == nullptr ? WallTime::max() : time_of(X509_get0_notAfter(certificate));
 }
 
+WallTime TlsContext::certificate_ends_soon() const {
+    const auto* certificate = SSL_CTX_get0_certificate(context_.get());
+    if (certificate == nullptr) return WallTime::max();
+    const auto ends = certificate_ends();
+    const auto life = ends - time_of(X509_get0_notBefore(certificate));
+    return ends - std::min<WallTime::duration>(life / 3, std::chrono::hours{24 * 30});
+}
+
 std::string TlsContext::certificate_name() const {
     const auto names = names_of(SSL_CTX_get0_certificate(context_.get()));
     return names.empty() ? std::string() : names.front();

@@ -23,10 +23,10 @@ struct RunOptions {
     std::string comment;
     std::string listen = "127.0.0.1:0";
     bool take_over = false;
-    bool adopt = false;    // what it left there
-    bool standby = false;  // takes over when the run control of the directory is gone
-    std::string engine;    // empty: as in the file
-    std::string join;      // empty: as in the file
+    bool adopt = false;           // what it left there
+    bool standby = false;         // takes over when the run control of the directory is gone
+    std::string engine;           // empty: as in the file
+    std::string join;             // empty: as in the file
     std::filesystem::path pages;  // of further pages; empty: none
     bool wait = false;
     bool json = false;

@@ -280,6 +280,7 @@ void HostTable::move_on(const SlotPointer& slot) {
     if (other == slot->host) return;
     std::erase(hosts_[slot->host].slots, slot);
     slot->host = other;
+    slot->generation = ++generation_;  // polls have told the other machine of later ones than it had
     hosts_[other].slots.push_back(slot);
     order(slot);
 }

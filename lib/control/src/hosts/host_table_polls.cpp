@@ -201,7 +201,8 @@ void HostTable::look_at_silence(Host& host, SteadyTime now) {
              .why = why});
     }
     if (silent < options_.lost_after) return;
-    const bool is_brought = !host.answered && host.entry.start.engine != EngineKind::none;
+    // What another run control left is there already, or lost.
+    const bool is_brought = !host.answered && host.entry.start.engine != EngineKind::none && !options_.take_over;
     if (is_brought && silent < options_.brought_within) return;
     const bool was_there = host.state == Host::State::suspected;
     host.state = Host::State::lost;

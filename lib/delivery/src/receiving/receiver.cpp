@@ -159,6 +159,10 @@ Result<> Receiver::listen() { return station_->listen(); }
 
 void Receiver::start() { station_->start(); }
 
+std::optional<WallTime> Receiver::certificate_ends_soon() const {
+    return station_->context.tls ? std::optional(station_->context.tls->certificate_ends_soon()) : std::nullopt;
+}
+
 std::optional<WallTime> Receiver::certificate_ends() const {
     return station_->context.tls ? std::optional(station_->context.tls->certificate_ends()) : std::nullopt;
 }

@@ -9,7 +9,6 @@
 namespace weir::recorder {
 namespace {
 
-constexpr std::chrono::hours certificate_warning{24 * 30};
 constexpr std::chrono::seconds waiting_worth_an_alarm{10};
 
 }  // namespace
@@ -33,10 +32,10 @@ void RecordingWatch::step(SteadyTime now) {
 void RecordingWatch::check_certificate() {
     const auto ends = sources_.certificate_ends();
     if (!ends) return;
-    const auto left = *ends - clock_.wall();
-    const auto state = left <= std::chrono::seconds{0} ? CertificateState::ended
-                       : left < certificate_warning    ? CertificateState::ends_soon
-                                                       : CertificateState::good;
+    const auto now = clock_.wall();
+    const auto state = now >= *ends                                             ? CertificateState::ended
+                       : now > sources_.certificate_ends_soon().value_or(*ends) ? CertificateState::ends_soon
+                                                                                : CertificateState::good;
     if (state <= certificate_) return;
     certificate_ = state;
     const auto when = fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(std::chrono::system_clock::to_time_t(*ends)));

@@ -33,7 +33,8 @@ public:
     };
     /// What is looked at, by step().
     struct Sources {
-        std::function<std::optional<WallTime>()> certificate_ends;  // nothing: no TLS
+        std::function<std::optional<WallTime>()> certificate_ends;       // nothing: no TLS
+        std::function<std::optional<WallTime>()> certificate_ends_soon;  // from when on; with certificate_ends
         std::function<std::optional<std::size_t>()> closing_waits;  // files, when so many wait that no new ones begin
         std::function<MemoryWait()> memory_wait;
         std::function<std::uint64_t()> bytes_stored;  // since the beginning

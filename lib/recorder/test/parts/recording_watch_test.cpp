@@ -28,13 +28,14 @@ protected:
         alarms_.push_back(report.alarm);
         text_ = report.why;
     }};
-    std::optional<WallTime> certificate_ends_;
+    std::optional<WallTime> certificate_ends_, certificate_ends_soon_;
     std::optional<std::size_t> closing_waits_;
     RecordingWatch::MemoryWait memory_wait_;
     std::uint64_t stored_ = 0;
     Bytes usable_ = 1000_MiB;
     RecordingWatch watch_{{.certificate = "own.pem", .full_warning = 60s},
                           {.certificate_ends = [this] { return certificate_ends_; },
+                           .certificate_ends_soon = [this] { return certificate_ends_soon_; },
                            .closing_waits = [this] { return closing_waits_; },
                            .memory_wait = [this] { return memory_wait_; },
                            .bytes_stored = [this] { return stored_; },
@@ -46,6 +47,7 @@ protected:
 TEST_F(RecordingWatchTest, ACertificateIsReportedWhenItEndsSoonAndOnceMoreWhenItHasEnded) {
     EXPECT_EQ(step_after(0s), Alarms{});  // no TLS
     certificate_ends_ = clock_.wall() + 31 * 24h;
+    certificate_ends_soon_ = clock_.wall() + 24h;
     EXPECT_EQ(step_after(1s), Alarms{});
     EXPECT_EQ(step_after(25h), Alarms{"certificate"});
     EXPECT_TRUE(text_.starts_with("own.pem ends on ")) << text_;

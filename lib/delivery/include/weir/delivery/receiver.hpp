@@ -118,6 +118,7 @@ public:
 
     /// When our own certificate ends; nothing without TLS.
     [[nodiscard]] std::optional<WallTime> certificate_ends() const;
+    [[nodiscard]] std::optional<WallTime> certificate_ends_soon() const;  // from when on it does, see TlsContext
 
     /// The events are on stable storage. Cheap; made in batches. Answers for events that are not in
     /// hand are ignored.

@@ -65,6 +65,8 @@ public:
 
     /// When our own certificate ends.
     [[nodiscard]] WallTime certificate_ends() const;
+    /// From when on that is soon: the last third of its life, 30 days at most.
+    [[nodiscard]] WallTime certificate_ends_soon() const;
     /// The first name that it is made out to; empty when it has none.
     [[nodiscard]] std::string certificate_name() const;
 
