@@ -35,6 +35,7 @@ constexpr std::array commands{
     KnownCommand{"run", add_run},
     KnownCommand{"host", add_host},
     KnownCommand{"top", add_top},
+    KnownCommand{"tap", add_tap},
     KnownCommand{"config", add_config},
     KnownCommand{"ls", add_ls},
     KnownCommand{"show", add_show},

@@ -7,5 +7,6 @@
 namespace weir::app {
 
 void add_top(CLI::App& parent, Command& chosen);
+void add_tap(CLI::App& parent, Command& chosen);
 
 }  // namespace weir::app

@@ -95,10 +95,18 @@ private:
         Sampled(BuiltSink& next, service::SampledEvents* samples, const Clock& clock)
             : next_(next), samples_(samples), clock_(clock) {}
         bool take(std::unique_ptr<BuiltEvent>& event) override {
-            if (const auto now = clock_.now(); samples_ != nullptr && samples_->due(now)) {
+            if (samples_ == nullptr) return next_.take(event);
+            const auto now = clock_.now();
+            const auto id = event->ticket.global_id;
+            const bool tapped = samples_->tap().wanted() && tapped_ != id;  // not again when the next takes it later
+            if (tapped || samples_->due(now)) {
                 pieces_.clear();
                 for (std::size_t i = 0; i < event->pieces.count(); ++i) pieces_.push_back(event->pieces.piece(i));
                 samples_->offer(pieces_, now);
+            }
+            if (tapped) {
+                samples_->tap().offer(pieces_, {.incomplete = event->robs_lost > 0}, clock_);
+                tapped_ = id;
             }
             return next_.take(event);
         }
@@ -108,6 +116,7 @@ private:
         service::SampledEvents* samples_;
         const Clock& clock_;
         std::vector<ConstData> pieces_;
+        std::optional<GlobalEventId> tapped_;  // the last that was offered
     };
 
     void woken() {

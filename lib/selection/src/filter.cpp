@@ -105,7 +105,7 @@ public:
                 piece.data = sent->stamped;
             }
         }
-        if (options_.sampled) options_.sampled(piece.data);
+        if (options_.sampled) options_.sampled(piece.data, event.tags);
         selected_.fetch_add(1, std::memory_order_relaxed);
         static_cast<void>(output_->send(event, std::span(&piece, 1), stop));  // false: returned, the run ends
     }

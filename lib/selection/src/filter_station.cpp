@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "selection_alarm.hpp"
+#include "weir/event/event_view.hpp"
+#include "weir/event/markers.hpp"
 #include "weir/transport/address.hpp"
 #include "workers/hanging.hpp"
 
@@ -46,6 +48,12 @@ service::StationStatus status_of(const FilterStats& stats) {
     return status;
 }
 
+/// Its builder put empty ROBs in place of lost ones.
+bool incomplete(ConstData bytes, event::Format format) {
+    const auto event = event::EventView::parse(bytes, format);
+    return event && (event->status() & event::status::timeout) != 0;
+}
+
 }  // namespace
 
 FilterStation::FilterStation(FilterStationOptions options, Reporter report, service::Timers& timers, const Clock& clock)
@@ -76,8 +84,11 @@ Result<std::unique_ptr<Filter>> FilterStation::listen() {
     options.receiver.listen = port_->address();
     options.clock = &clock_;
     const auto lent = port_->lend();
-    options.sampled = [this](ConstData event) {
-        if (samples_ != nullptr) samples_->offer(event, clock_.now());
+    options.sampled = [this](ConstData event, std::span<const StreamTag> tags) {
+        if (samples_ == nullptr) return;
+        samples_->offer(event, clock_.now());
+        if (samples_->tap().wanted())
+            samples_->tap().offer(std::span(&event, 1), {incomplete(event, options_.filter.format), tags}, clock_);
     };
     return Filter::open(std::move(options), *pool_, report_);
 }

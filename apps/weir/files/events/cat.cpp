@@ -14,11 +14,11 @@
 #include "cli/output.hpp"
 #include "files/commands.hpp"
 #include "files/events/bare_events.hpp"
+#include "files/events/event_lines.hpp"
 #include "files/events/event_summary.hpp"
 #include "files/events/file_walk.hpp"
 #include "files/objects/object_file.hpp"
 #include "files/objects/object_view.hpp"
-#include "weir/base/endian.hpp"
 #include "weir/serial/object_head.hpp"
 
 namespace weir::app {
@@ -38,45 +38,6 @@ struct CatOptions {
     [[nodiscard]] bool only_bytes() const noexcept { return payload || results; }
 };
 
-/// Eight words a line behind their offset in the event; bytes that are no whole word at the end as bytes.
-void print_words(const EventSummary& summary, ConstData bytes) {
-    print("# event {} at offset {}, {} bytes\n", summary.block.number, summary.block.offset, bytes.size());
-    constexpr std::size_t words_per_line = 8;
-    for (std::size_t at = 0; at < bytes.size();) {
-        auto line = fmt::format("{:08x} ", at);
-        for (std::size_t i = 0; i < words_per_line && at < bytes.size(); ++i) {
-            if (bytes.size() - at >= sizeof(std::uint32_t)) {
-                line += fmt::format(" {:08x}", load_little<std::uint32_t>(bytes, at));
-                at += sizeof(std::uint32_t);
-            } else {
-                for (; at < bytes.size(); ++at) line += fmt::format(" {:02x}", std::to_integer<unsigned>(bytes[at]));
-            }
-        }
-        print("{}\n", line);
-    }
-}
-
-void print_line(const EventSummary& summary) {
-    const auto text = [](const auto& value) { return value ? fmt::to_string(*value) : std::string("-"); };
-    std::optional<std::uint64_t> id, lumi_block;
-    std::string level1_id = "-";
-    if (summary.ids) {
-        id = number(summary.ids->global_id);
-        lumi_block = number(summary.ids->lumi_block);
-        level1_id = fmt::format("{:#010x}", number(summary.ids->level1_id));
-    }
-    auto tags = printable(fmt::format("{}", fmt::join(summary.tags, ",")));
-    if (tags.empty()) tags = "-";
-    print("{:>6}  {:>12}  {:>10}  {:>5}  {:>10}  {:>5}  {:08x}  {}", summary.block.number, text(id), level1_id,
-          text(lumi_block), summary.block.separator.size, text(summary.robs), summary.adler32, tags);
-    print(summary.trouble ? fmt::format("  ! {}\n", printable(summary.trouble->message())) : std::string("\n"));
-    for (const auto& result : summary.results)
-        print("        level-2 result {:#010x}: {}", number(result.source),
-              text_of(view_object(result.bytes), 8).substr(8));
-}
-
-constexpr std::string_view titles = "# event     global id  level-1 id  block       bytes   robs   adler32  tags\n";
-
 /// Prints events; knows whether one stands before the next in the document.
 class Printer {
 public:
@@ -87,7 +48,7 @@ public:
     void file(const std::filesystem::path& path) {
         if (options_.json || options_.only_bytes()) return;
         if (options_.files.size() > 1) print("# {}\n", printable(path.native()));
-        if (!options_.words) print(titles);
+        if (!options_.words) print(event_titles);
     }
 
     void event(const std::filesystem::path& path, const EventSummary& summary, ConstData bytes) {
@@ -101,8 +62,8 @@ public:
             object["path"] = json_text(path.native());
             return part(object);
         }
-        if (options_.words) return print_words(summary, bytes);
-        print_line(summary);
+        if (options_.words) return print(event_words(summary, bytes));
+        print(event_line(summary));
     }
 
     /// After all events.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stations/frame/sampled_object.hpp"
 
+#include <algorithm>
+
 #include "files/events/event_summary.hpp"
 #include "weir/base/endian.hpp"
 
@@ -37,6 +39,25 @@ Result<service::SampledEvent> sampled_event(ConstData bytes, event::Format forma
     });
     if (!walked) return std::unexpected(walked.error());
     return sampled;
+}
+
+bool tap_matches(ConstData bytes, event::Format format, const service::TapWish& wish) {
+    const auto event = event::EventView::parse(bytes, format);
+    if (!event) return false;
+    if (!wish.stream.empty()) {
+        const auto tags = event->stream_tags();
+        if (!tags || std::ranges::none_of(*tags, [&](const auto& tag) { return stream_key(tag) == wish.stream; }))
+            return false;
+    }
+    if (!wish.source) return true;
+    const auto fragments = Fragments::of(*event);
+    bool found = false;
+    if (fragments)
+        static_cast<void>(event::for_each_rob(fragments->cursor(), [&](const event::FragmentView& rob) -> Result<> {
+            found = rob.source() == *wish.source;
+            return found ? fail(Errc::refused, "found") : Result<>{};
+        }));
+    return found;
 }
 
 }  // namespace weir::app

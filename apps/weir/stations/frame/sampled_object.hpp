@@ -7,6 +7,7 @@
 #include "weir/base/data.hpp"
 #include "weir/base/result.hpp"
 #include "weir/event/event_view.hpp"
+#include "weir/service/event_tap.hpp"
 #include "weir/service/monitoring_objects.hpp"
 
 namespace weir::app {
@@ -14,5 +15,8 @@ namespace weir::app {
 /// Reads the whole event, unpacked when it is compressed. Error: it is none of this format, or damaged.
 [[nodiscard]] Result<service::SampledEvent> sampled_event(ConstData bytes, event::Format format,
                                                           const std::string& station);
+
+/// The event has the stream and the source that are wished for. False also for an event that cannot be read.
+[[nodiscard]] bool tap_matches(ConstData bytes, event::Format format, const service::TapWish& wish);
 
 }  // namespace weir::app

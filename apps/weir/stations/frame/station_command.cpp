@@ -56,10 +56,14 @@ service::StationFrameOptions frame_options(const StationPlace& place, const Stat
     options.access = place.partition.access(given.partition);
     options.deadline = place.partition.deadline;
     options.deadlines[service::Transition::stop] = place.partition.stop_deadline;
-    if (place.kind == StationKind::build || place.kind == StationKind::filter)  // they sample
+    if (place.kind == StationKind::build || place.kind == StationKind::filter) {  // they sample
         options.read_sample = [format = place.partition.format(), name = place.name](ConstData event) {
             return sampled_event(event, format, name);
         };
+        options.tap_matches = [format = place.partition.format()](ConstData event, const service::TapWish& wish) {
+            return tap_matches(event, format, wish);
+        };
+    }
     return options;
 }
 

@@ -84,6 +84,17 @@ HttpResponse sample_object_of(const SampledEvents& samples, const ReadSample& re
     return object ? as_object(*object) : http_error(500, object.error().message());
 }
 
+/// The next event of some kind, when there is one.
+void tap_event(SampledEvents& samples, const Clock& clock, const HttpRequest& request, const HttpAnswer& answer) {
+    auto wish = parse_tap_wish(request.query);
+    if (!wish) return answer(http_error(400, wish.error().message()));
+    samples.tap().ask(std::move(*wish), clock.now(), [answer](Tapped tapped) {
+        if (tapped.refused) return answer(http_error(503, "as many taps as there may be wait here already; ask later"));
+        if (tapped.event) return answer({.status = 200, .body = std::move(*tapped.event), .content_type = object_type});
+        answer(as_json({{"passed", tapped.passed}, {"too_large", tapped.too_large}}));
+    });
+}
+
 HttpResponse response_to(const StationAnswer& answer) {
     json::object document{{"state", name(answer.state)}};
     if (!answer.error.empty()) document["error"] = json::safe(answer.error);
@@ -120,6 +131,12 @@ std::vector<HttpRoute> control_routes(FrameLoop& loop, const StationServices& se
     if (options.read_sample)
         question("/sample/object",
                  [&samples = services.samples, read = options.read_sample] { return sample_object_of(samples, read); });
+    if (options.tap_matches)
+        routes.push_back({get, "/tap",
+                          [&samples = services.samples, &clock = services.clock](const HttpRequest& request,
+                                                                                 const HttpAnswer& answer) {
+                              tap_event(samples, clock, request, answer);
+                          }});
     question("/alarms", [&reports = services.reports] { return alarms_of(reports); });
     if (options.read_only) return routes;
     routes.push_back({post, "/transition", [&loop](const HttpRequest& request, HttpAnswer answer) {

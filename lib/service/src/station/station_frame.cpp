@@ -18,13 +18,19 @@ public:
           collection(collect_station(
               services.metrics, [this] { return loop.report(); }, [this] { return loop.transition_durations(); },
               services.threads)),
-          report_timer(services.timers.every(std::chrono::milliseconds{500},
-                                             [&reports = services.reports] { reports.step(); })) {}
+          report_timer(
+              services.timers.every(std::chrono::milliseconds{500}, [&reports = services.reports] { reports.step(); })),
+          tap_timer(services.timers.every(
+              std::chrono::milliseconds{100},
+              [&samples = services.samples, &clock = services.clock] { samples.tap().expire(clock.now()); })) {
+        if (options.tap_matches) services.samples.tap().match_by(options.tap_matches);
+    }
 
     FrameLoop loop;
     Metrics::Collection collection;
     Metrics::Collection certificate;
     Timers::Periodic report_timer;
+    Timers::Periodic tap_timer;
     std::optional<HttpServer> server;  // the last member: no request comes in while the rest ends
 };
 

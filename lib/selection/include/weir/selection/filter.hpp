@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,8 +39,9 @@ struct FilterOptions {
     Bytes recorder_window{256ULL << 20};  // sent to one recorder and not answered
     transport::TlsFiles recorder_tls{};   // when named: of the connections to recorders; builders' are the receiver's
     std::chrono::milliseconds move_after{
-        60'000};                               // a recorder that is away this long is lost: its events go to the others
-    std::function<void(ConstData)> sampled{};  // sees each event that is wanted, from workers; must not wait
+        60'000};  // a recorder that is away this long is lost: its events go to the others
+    /// Sees each event that is accepted, and its streams, from workers; must not wait.
+    std::function<void(ConstData, std::span<const StreamTag>)> sampled{};
     delivery::ReceiverOptions receiver{};
     const Clock* clock = &system_clock();  // outlives the filter, and the threads that it leaves behind
 };

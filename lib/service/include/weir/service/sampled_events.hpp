@@ -16,6 +16,7 @@
 #include "weir/base/bytes.hpp"
 #include "weir/base/clock.hpp"
 #include "weir/base/data.hpp"
+#include "weir/service/event_tap.hpp"
 
 namespace weir::service {
 
@@ -39,6 +40,9 @@ public:
     [[nodiscard]] std::shared_ptr<const std::vector<std::byte>> latest() const;
     [[nodiscard]] std::uint64_t taken() const noexcept { return taken_.load(std::memory_order_relaxed); }
 
+    /// Those that programs ask for one by one.
+    [[nodiscard]] EventTap& tap() noexcept { return tap_; }
+
     /// A new run begins: an event of the last one does not belong to it.
     void clear();
 
@@ -51,6 +55,7 @@ private:
     mutable std::mutex mutex_;  // held while a pointer is swapped; an offer that finds it taken is discarded
     std::atomic<bool> copying_{false};
     std::shared_ptr<const std::vector<std::byte>> latest_;  // shared with those that read it
+    EventTap tap_;
 };
 
 }  // namespace weir::service

@@ -45,6 +45,7 @@ struct StationFrameOptions {
     std::map<Transition, std::chrono::milliseconds> deadlines{};
     std::chrono::milliseconds grace{5000};  // a stop that is later than its deadline by this ends the process
     ReadSample read_sample{};    // for GET /sample/object, on the control port's thread; empty: there is no such path
+    TapMatches tap_matches{};    // for GET /tap, on the threads that offer events; empty: there is no such path
     bool asker_reports = false;  // the caller of request() reports what failed: no report of it here
     std::function<void(int)> end_process{};  // how; empty: at once (_exit), since what hangs may hang destructors too
 };
