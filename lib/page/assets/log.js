@@ -38,18 +38,19 @@ export const page = {
 
     async function read(live) {
       if (asking) return;
-      if (server !== live.server) [lines, last, server] = [[], null, live.server];
-      if (live.log.last === last) return;
       asking = true;
       try {
+        if (server !== live.server) [lines, last, server] = [[], null, live.server];
+        if (live.log.last === last) return;
         const answer = await fetch(`/log?after=${last ?? Math.max(0, live.log.last - 1000)}`, {signal: AbortSignal.timeout(5000)});
         const got = await answer.json();
         for (const line of got.lines) lines.push({...line, ...lineOf(line.text)});
         last = got.lines.at(-1)?.number ?? got.last;
         lines = lines.slice(-kept);
         draw();
-      } catch { /* the head of the page shows that run control does not answer */ }
-      asking = false;
+      } catch { /* the head of the page shows that run control does not answer */ } finally {
+        asking = false;
+      }
     }
 
     return {
