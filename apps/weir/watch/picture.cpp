@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
+#include <utility>
 
 namespace weir::app {
 namespace {
@@ -170,7 +172,10 @@ std::vector<AlarmPicture> alarm_pictures(const json::value& document, const std:
         else one.latched = text_in(alarm, "acknowledged_by").empty();
         alarms.push_back(std::move(one));
     });
-    std::ranges::stable_sort(alarms, std::greater{}, &AlarmPicture::latched);
+    std::vector<AlarmPicture> sorted;  // latched ones first, each kind as it was
+    for (const bool latched : {true, false})
+        std::ranges::copy_if(alarms, std::back_inserter(sorted), [&](const auto& a) { return a.latched == latched; });
+    alarms = std::move(sorted);
     return alarms;
 }
 

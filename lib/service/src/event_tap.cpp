@@ -132,8 +132,7 @@ void EventTap::expire(SteadyTime now) {
     std::vector<Waiting> late;
     {
         const std::scoped_lock lock(mutex_);
-        const auto first =
-            std::ranges::stable_partition(waiting_, [now](const auto& w) { return w.until > now; }).begin();
+        const auto first = std::ranges::partition(waiting_, [now](const auto& w) { return w.until > now; }).begin();
         std::ranges::move(first, waiting_.end(), std::back_inserter(late));
         waiting_.erase(first, waiting_.end());
         waiting_count_.store(waiting_.size(), std::memory_order_relaxed);

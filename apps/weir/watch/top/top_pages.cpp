@@ -244,7 +244,9 @@ std::vector<const StationPicture*> sorted_stations(const PartitionPicture& parti
     std::vector<const StationPicture*> stations;
     for (const auto& station : partition.stations) stations.push_back(&station);
     const auto by = [&](const auto& before) {
-        std::ranges::stable_sort(stations, [&](const auto* a, const auto* b) { return before(*a, *b); });
+        std::ranges::sort(stations, [&](const auto* a, const auto* b) {  // of two alike the one that stands first
+            return before(*a, *b) || (!before(*b, *a) && a < b);
+        });
     };
     switch (sort) {
         case TopSort::partition: break;
