@@ -45,7 +45,7 @@ class Browser:
         context = context or self.context(width, height, dark)
         page = context.new_page()
         page.set_default_timeout(120_000)
-        page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
+        page.on("pageerror", lambda error: self.complaints.append(f"error: {error} {error.stack}"))
         page.on("dialog", lambda dialog: (self.complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         page.on("console", lambda line: self._heard(line))
         page.goto(address)
