@@ -16,7 +16,7 @@ namespace {
 
 constexpr float gap = std::numeric_limits<float>::quiet_NaN();
 constexpr std::int64_t coarse_step = 10;  // seconds
-constexpr std::size_t names_max = 64;
+constexpr std::size_t history_names_max = 64;
 
 float& in_ring(std::vector<float>& ring, std::int64_t at) { return ring[static_cast<std::size_t>(at) % ring.size()]; }
 
@@ -157,7 +157,7 @@ HistoryQuery parse_history_query(std::string_view query) {
             if (seconds > 0 && seconds <= 86'400) parsed.span = std::chrono::seconds{seconds};
         } else if (item.starts_with(series_key)) {
             each(item.substr(series_key.size()), ',', [&](std::string_view name) {
-                if (parsed.names.size() < names_max) parsed.names.push_back(unescaped(name));
+                if (parsed.names.size() < history_names_max) parsed.names.push_back(unescaped(name));
             });
         }
     });
