@@ -61,7 +61,8 @@ class Machines:
         self.folder = test.folder
         self.bed = beds.Hosts(test.folder / "bed", list(names))
         self.authority = Authority(self.bed.shared, "ours")
-        self.files = {name: self.authority.files(name, unit="weir-station", at=[self.bed[name].address]) for name in names}
+        # They end soon, so that a recorder has something to say in its log.
+        self.files = {name: self.authority.files(name, unit="weir-station", at=[self.bed[name].address], age=10) for name in names}
         self.files["ctl"] = self.authority.files("partition", unit="weir-operator")
         self.agents, self.run, self.files_open = {}, None, []
         lines = "".join(f'[hosts.{name}]\naddress = "{self.bed[name].address}:{PORT}"\n' for name in names)

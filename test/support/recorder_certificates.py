@@ -46,10 +46,9 @@ class Authority:
         configuration = self.folder / f"{self.name}.cnf"
         configuration.write_text(SIGNING.format(folder=self.folder, name=self.name))
         (self.folder / f"{self.name}.index").touch()
-        self.folder.joinpath(f"{self.name}.serial").write_text("1001\n")
         now = datetime.datetime.now(datetime.timezone.utc)
         begins, ends = (f"{now + datetime.timedelta(days=d):%Y%m%d%H%M%SZ}" for d in (-age, days))
-        self._openssl("ca", "-batch", "-notext", "-config", configuration, "-cert", self.certificate, "-keyfile", self.folder / f"{self.name}.key",
+        self._openssl("ca", "-batch", "-notext", "-rand_serial", "-config", configuration, "-cert", self.certificate, "-keyfile", self.folder / f"{self.name}.key",
                       "-in", request, "-startdate", begins, "-enddate", ends, "-extfile", extra, "-out", made)
 
     def options(self, who, days=2, ca=None, unit=None, at=(), age=0):
