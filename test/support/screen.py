@@ -55,8 +55,9 @@ class Screen:
     def settings(self):
         """Of the terminal, as the shell sees them: what a program has to leave as it found it."""
         self.type("clear")
+        self.until("ready>", without=["-extproc"])  # of an earlier call
         self.type("stty", "-a")
-        shown = self.until("ready>", "-extproc").splitlines()
+        shown = self.until("ready>", "speed ", "-extproc").splitlines()
         begin = max(i for i, line in enumerate(shown) if line.startswith("speed"))
         return [line for line in shown[begin:] if line.strip() and not line.startswith("ready>")]
 

@@ -388,7 +388,7 @@ TEST_F(HostAgentTest, OneThatAnEngineHasStartedIsOverWithItsRunControlOrWithoutO
 
 TEST_F(HostAgentTest, WhatWaitsForAMachineThatNeverComesStartsElsewhereAlsoWhenOthersWereStartedThereMeanwhile) {
     partition = *parse_partition(
-        "[hosts.h1]\naddress = \"127.0.0.1:1\"\n[hosts.h2]\naddress = \"127.0.0.1:1\"\n[readout.ros-1]\nhost = \"h1\"\n"
+        "[hosts.h1]\naddress = \"127.0.0.1:1\"\n[hosts.h2]\naddress = \"127.0.0.1:2\"\n[readout.ros-1]\nhost = \"h1\"\n"
         "[supervise.l2sv]\nhost = \"h1\"\n[assign.dfm]\nhost = \"h1\"\n[build.sfi-1]\nhost = \"h2\"\n"
         "[record.rec-1]\nhost = \"h1\"\n",
         "p.toml");
@@ -400,7 +400,7 @@ TEST_F(HostAgentTest, WhatWaitsForAMachineThatNeverComesStartsElsewhereAlsoWhenO
     ASSERT_TRUE(eventually([&] { return later->announcement().has_value(); }));
     EXPECT_TRUE(eventually([&] { return waits->announcement().has_value(); }));
     EXPECT_EQ(waits->host(), "h1");
-    EXPECT_FALSE(waits->ended()) << waits->ended()->text();
+    EXPECT_FALSE(waits->ended());
 }
 
 TEST_F(HostAgentTest, AMachineThatDoesNotAnswerIsLostAndAStationThatStaysWaitsForIt) {

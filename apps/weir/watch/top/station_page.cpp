@@ -141,7 +141,7 @@ std::string station_detail(const StationPicture& station, const Watched& watched
     if (station.kind == "record") {
         auto text = short_bytes(station.counter("bytes_stored"));
         if (station.counter("paused") > 0) return "PAUSED: disks full; " + text;
-        if (const auto free = metric_sum(metrics_of(watched, station.name), "weir_disk_free_bytes"))
+        if (const auto free = metric_sum(metrics_of(watched, station.name), "weir_volume_free_bytes"))
             text += fmt::format(", {} free", short_bytes(*free));
         return text + fmt::format(", {} closed",
                                   counted(static_cast<std::uint64_t>(std::max(station.counter("files"), 0.0)), "file"));
@@ -157,7 +157,7 @@ std::string disk_text(const Watched& watched) {
     std::optional<double> free, until;
     bool full = false;
     for (const auto& [station, metrics] : watched.metrics) {
-        if (const auto one = metric_sum(metrics, "weir_disk_free_bytes")) free = free.value_or(0) + *one;
+        if (const auto one = metric_sum(metrics, "weir_volume_free_bytes")) free = free.value_or(0) + *one;
         for (const auto& metric : metrics) {
             if (metric.name == "weir_until_full_seconds") until = std::min(until.value_or(metric.value), metric.value);
             full = full || (metric.name == "weir_recording_paused" && metric.value > 0);
