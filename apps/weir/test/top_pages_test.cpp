@@ -48,8 +48,8 @@ std::string text_of_page(const std::vector<ScreenLine>& lines) {
 TEST(TopPages, APartitionFitsEightyColumnsAnd24RowsAndShowsWhatMatters) {
     auto watched = watched_of(running);
     watched.alarms = {{.station = "run", .name = "sfi-1 died", .text = "signal 9", .severity = "error"}};
-    watched.metrics["rec-1"] =
-        metric_pictures("# TYPE x gauge\nweir_disk_free_bytes 20000000000\nweir_until_full_seconds 7200\n");
+    watched.metrics["rec-1"] = metric_pictures(
+        "# TYPE x gauge\nweir_volume_free_bytes{volume=\"/d\"} 20000000000\nweir_until_full_seconds 7200\n");
     watched.rates = Watched::Rates{1000, 12, 998, 997.5, 48e6};
     TopView view;
     const auto page = top_page(watched, view, {80, 24}, SteadyTime{101s});
