@@ -41,8 +41,8 @@ protected:
     }
 
     SlowClock clock;
-    EventTap tap;
     std::vector<Tapped> got;
+    EventTap tap;  // the last member: it answers who still waits when it ends
 };
 
 TEST_F(Tap, NobodyGetsAnythingThatWasNotAskedForAndARequestGetsOneEvent) {
