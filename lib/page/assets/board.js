@@ -17,7 +17,7 @@ export function stationTone(station, partition) {
 }
 
 /// {tone, text}: one sentence for who has never seen weir. `quiet`: for how many seconds nothing was recorded though
-/// triggers came, `still`: for how many there was no trigger.
+/// events were accepted, `still`: for how many there was no trigger.
 export function verdict(live, {quiet, still}) {
   const p = live.partition;
   const rates = p.rates;
@@ -25,7 +25,8 @@ export function verdict(live, {quiet, still}) {
   const says = (tone, text) => ({tone, text: text + alarms});
   switch (p.state) {
     case "running":
-      if (quiet > 5) return says("bad", "Data are taken, but NOTHING IS RECORDED for " + lasts(quiet) + ".");
+      if (quiet > 60 && live.stations.some((s) => s.kind === "filter")) return says("warn", "Events are accepted, and none has passed the filters or was recorded for " + lasts(quiet) + ".");
+      if (quiet > 5 && !live.stations.some((s) => s.kind === "filter")) return says("bad", "Data are taken, but NOTHING IS RECORDED for " + lasts(quiet) + ".");
       if (still > 10) return says("warn", "The run goes on, but no triggers come for " + lasts(still) + ".");
       if (rates.recorded > 0)
         return says(live.latched > 0 ? "warn" : "run", `Data are taken and kept: ${perSecond(rates.recorded)} recorded, ${bytes(rates.bytes)}/s to disk.`);
@@ -42,14 +43,14 @@ export function verdict(live, {quiet, still}) {
 
 const grows = (name, now, before) => (now.counters[name] ?? 0) > (before?.counters[name] ?? now.counters[name] ?? 0);
 
-/// Who waits for whom, from what counters did since the last look: [{text, wrong}]. To wait a little
+/// Who waits for whom, from what counters did since the last look: [{key, text, wrong}]. To wait a little
 /// is how full stations hold back others; `wrong` is what should not be.
 export function waits(live, before) {
   const earlier = new Map((before?.stations ?? []).map((s) => [s.name, s]));
   const found = [];
   for (const s of live.stations) {
     const was = earlier.get(s.name);
-    const say = (text, wrong = false) => found.push({text: `${s.name} ${text}`, wrong});
+    const say = (text, wrong = false) => found.push({key: `${s.name} ${text.replace(/\d/g, "")}`, text: `${s.name} ${text}`, wrong});
     if (s.kind === "record" && s.counters.paused > 0) say("takes no more events: its disks are full", true);
     if (s.kind === "supervise" && grows("waits_for_units", s, was)) say("waits for processing units");
     if (s.kind === "supervise" && grows("waits_for_assigner", s, was)) say("waits for the DFM: no builder has credit");

@@ -64,7 +64,8 @@ export const page = {
     function draw(live) {
       if (!got) return;
       files.update(got);
-      const free = got.volumes.reduce((sum, v) => sum + (v.free ?? 0), 0);
+      const ofDevice = new Map(got.volumes.map((v) => [v.device ?? v.volume, v.free ?? 0]));  // directories of one disk share its space
+      const free = [...ofDevice.values()].reduce((sum, one) => sum + one, 0);
       const rate = live.partition.rates.bytes;
       disks.update(got.volumes.map((v) => ({...v, soon: v.free !== null && rate > 0 && free / rate < 7200})));
       setText(full, got.elsewhere ? "The disks of recorders on other machines are not known here." : rate > 0 ? `Full in ${lasts(free / rate)} at ${bytes(rate)}/s; ${bytes(free)} are free.` : `${bytes(free)} are free; nothing is being written now.`);

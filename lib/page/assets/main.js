@@ -71,10 +71,12 @@ function take(live) {
   const tick = `${live.server} ${live.tick}`;
   if (tick !== lastTick) {
     lastTick = tick;
+    const last = tickAt;
     tickAt = performance.now();
+    if (tickAt - last > 5000) since.recorded = since.trigger = tickAt;  // nobody looked meanwhile
     app.before = app.live;
     const {state, rates} = live.partition;
-    if (state !== "running" || rates.recorded > 0 || rates.triggers === 0) since.recorded = tickAt;
+    if (state !== "running" || rates.recorded > 0 || rates.accepted === 0) since.recorded = tickAt;
     if (state !== "running" || rates.triggers > 0) since.trigger = tickAt;
   }
   app.live = live;

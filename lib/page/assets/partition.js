@@ -132,7 +132,7 @@ function flowCard() {
         setText(rate, `${k.what}, ${perSecond(k.rate)} in`);
       });
     const found = live.partition.state === "running" || live.partition.state === "paused" ? waits(live, before) : [];
-    each(held, found, (w) => w.text.replace(/\d/g, ""), () => el("li"), (node, w) => {
+    each(held, found, (w) => w.key, () => el("li"), (node, w) => {
       setAttribute(node, "data-tone", w.wrong ? "warn" : "wait");
       setText(node, `${shapeOf(w.wrong ? "warn" : "wait")} ${w.text}`, 300);
     });

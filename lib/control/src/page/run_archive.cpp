@@ -2,6 +2,7 @@
 #include "weir/control/run_archive.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include <algorithm>
@@ -90,11 +91,15 @@ json::object file_json(const catalogue::FileRow& file, catalogue::Catalogue& boo
             {"copies", std::move(copies)}};
 }
 
+/// `device`: the same of directories that share their space.
 json::value volume_json(const std::string& volume) {
     struct ::statvfs space{};
     if (real_file_system().statvfs(volume.c_str(), &space) != 0)
         return json::object{{"volume", cut_text(volume)}, {"bytes", nullptr}, {"free", nullptr}};
+    struct ::stat place{};
+    const bool there = ::stat(volume.c_str(), &place) == 0;
     return json::object{{"volume", cut_text(volume)},
+                        {"device", there ? json::value(static_cast<std::uint64_t>(place.st_dev)) : json::value()},
                         {"bytes", static_cast<std::uint64_t>(space.f_blocks) * space.f_frsize},
                         {"free", static_cast<std::uint64_t>(space.f_bavail) * space.f_frsize}};
 }
@@ -158,7 +163,8 @@ Result<json::object> RunArchive::files(std::optional<RunNumber> number) const {
     std::vector<std::unique_ptr<catalogue::Catalogue>> all_books;
     for (const auto& path : place_.catalogues) {
         std::error_code unknown;
-        if (const auto parent = path.parent_path(); fs::is_directory(parent, unknown)) volumes.insert(parent.native());
+        if (const auto parent = path.parent_path(); fs::is_directory(parent, unknown))
+            volumes.insert(fs::weakly_canonical(parent, unknown).native());
         if (!fs::exists(path, unknown)) continue;
         auto books = catalogue::open_named_catalogue(path.native());
         if (books) all_books.push_back(std::move(*books));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <array>
 #include <boost/json/serialize.hpp>
 #include <charconv>
 #include <condition_variable>
@@ -36,6 +37,9 @@ service::HttpResponse page_refusal(const Error& error) {
                                                              : 500,
                                error.message());
 }
+
+/// What is given of the history to who names no series: all of a large partition would take long.
+constexpr std::array partition_series{"triggers", "accepted", "built", "incomplete", "recorded", "bytes"};
 
 /// The value of a key in "a=1&b=2".
 std::string query_value(std::string_view query, std::string_view key) {
@@ -108,7 +112,9 @@ public:
         auto all = page::page_routes();
         all.push_back(page::live_route(live_));
         all.push_back({Method::get, "/history", [this](const auto& request, const auto& answer) {
-                           const auto query = page::parse_history_query(request.query);
+                           auto query = page::parse_history_query(request.query);
+                           if (query.names.empty())
+                               query.names.assign(partition_series.begin(), partition_series.end());
                            answer(page::json_answer(history_.to_json(query.span, query.names), request));
                        }});
         all.push_back({Method::post, "/control",
