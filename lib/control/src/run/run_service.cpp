@@ -163,7 +163,7 @@ service::HttpResponse obey(const RunServiceParts& parts, const service::HttpRequ
     if (!done) return refusal(done.error());
     if (request.of_page)
         parts.reports.submit({.what = fmt::format("{}, by {} at the page", command->word, on_one_line(person)),
-                              .key = "a command of the page"});
+                              .key = "a command of the page: " + command->word});
     const auto view = control.view();
     return answer_of(json::object{{"state", name(view.state)}, {"run", number(view.run)}, {"runs", view.runs}});
 }
