@@ -90,6 +90,17 @@ TEST_F(HttpServing, AnswersAScrape) {
                               HasSubstr("\nweir_events_total 42\n")));
 }
 
+TEST_F(HttpServing, AQuestionThatCannotBeAnsweredEndsNothing) {
+    auto server = HttpServer::start(
+        {}, {{HttpRoute::Method::get, "/bad", [](const HttpRequest&, const HttpAnswer&) { throw std::bad_alloc(); }},
+             metrics_route(metrics)});
+    ASSERT_TRUE(server);
+    EXPECT_THAT(ask(server->port(), "GET /bad HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"),
+                AllOf(StartsWith("HTTP/1.1 500 "), HasSubstr("/bad cannot be answered: std::bad_alloc")));
+    EXPECT_THAT(ask(server->port(), "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"),
+                StartsWith("HTTP/1.1 200 "));
+}
+
 TEST_F(HttpServing, AConnectionMayAskAgain) {
     const auto server = serve();
     const auto answer = ask(server.port(),

@@ -224,13 +224,23 @@ private:
                 if (post) {
                     if (const auto why = not_ours()) return respond(http_error(why->first, why->second));
                 }
-                return route.handle(request, answer_later());
+                return handle(route, request);
             }
             allowed.append(allowed.empty() ? "" : ", ").append(post ? "POST" : "GET, HEAD");
         }
         if (allowed.empty()) return respond(http_error(404, fmt::format("there is nothing here; there is {}", paths)));
         allow_ = allowed;
         respond(http_error(405, fmt::format("only {}", allowed)));
+    }
+
+    /// One question that cannot be answered ends no station.
+    void handle(const HttpRoute& route, const HttpRequest& request) {
+        const auto answer = answer_later();
+        try {
+            route.handle(request, answer);
+        } catch (const std::exception& error) {
+            answer(http_error(500, fmt::format("{} cannot be answered: {}", request.path, error.what())));
+        }
     }
 
     /// "/stations/*" is reached by everything below it.
