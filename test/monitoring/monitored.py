@@ -12,6 +12,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+import run_test
 from free_port import free_port
 from weir_process import Process, wait_until
 
@@ -27,7 +28,7 @@ def get(url):
         return answer.read().decode()
 
 
-class Partition(Process):
+class Partition(run_test.Partition):
     """The generator's partition with a hand-off to a directory, in the background. `changes`: keys by section."""
 
     def __init__(self, folder, *arguments, changes=None, more="", text=None):
@@ -45,22 +46,11 @@ class Partition(Process):
         for section, keys in changes.items():
             lines += [f"[{section}]", *(f"{key} = {value}" for key, value in keys.items())]
         self.file.write_text("\n".join(lines) + f"\n{more}\n")
-        super().__init__(folder, "run", self.file, "--dir", self.directory, "--json", *arguments)
-        self.address = wait_until(lambda: self._address() or not self.running(), lambda: f"run-control.json; {self.err}")
-        if self.address is True:
-            raise AssertionError(f"weir run has ended: {self.err}")
-
-    def _address(self):
-        try:
-            return json.loads((self.directory / "run-control.json").read_text())["control"]
-        except FileNotFoundError:
-            return None
+        super().__init__(folder, self.file, *arguments, directory=self.directory, source=None)
+        self.address = self.place()
 
     def text(self, path):
         return get(f"http://{self.address}{path}")
-
-    def get(self, path="/partition"):
-        return json.loads(self.text(path))
 
     def post(self, path, **document):
         host, port = self.address.split(":")
@@ -71,9 +61,6 @@ class Partition(Process):
             return answer.status, answer.read().decode()
         finally:
             connection.close()
-
-    def station(self, name):
-        return next(s for s in self.get()["stations"] if s["name"] == name)
 
     def until_recorded(self, events):
         wait_until(lambda: self.get()["events"]["recorded"] >= events, lambda: f"{events} events recorded; {self.err}", poll=0.1)
@@ -98,15 +85,15 @@ def seconds_of(duration):
 
 
 def scaled_rules(text, by=900, window_least=5, thresholds=()):
-    """The rules with `for` and windows `by` times shorter. A window keeps some scrapes of a second each. Limits in hours ("N * 3600")
-    of the alerts in `thresholds` are `by` times smaller too; all other limits are as they are."""
+    """The rules with `for` and windows `by` times shorter. A window keeps some scrapes of a second each. Limits in hours
+    ("N * 3600") or minutes ("N * 60") of the alerts in `thresholds` are `by` times smaller too; all other limits are as they are."""
     rules = []
     for rule in re.split(r"(?m)^(?=      - alert: )", text):
         rule = re.sub(r"(?m)^(\s+for: )(\S+)$", lambda m: f"{m[1]}{max(1, round(seconds_of(m[2]) * 1000 / by))}ms", rule)
         rule = re.sub(r"\[(\w+)\]", lambda m: f"[{max(window_least, round(seconds_of(m[1]) / by))}s]", rule)
         name = re.search(r"- alert: (\w+)", rule)
         if name and name[1] in thresholds:
-            rule = re.sub(r"(\d+) \* 3600", lambda m: f"{int(m[1]) * 3600 / by:g}", rule)
+            rule = re.sub(r"(\d+) \* (3600|60)\b", lambda m: f"{int(m[1]) * int(m[2]) / by:g}", rule)
         rules.append(rule)
     return "".join(rules)
 
@@ -114,7 +101,7 @@ def scaled_rules(text, by=900, window_least=5, thresholds=()):
 class Prometheus:
     """A real one, which scrapes each second. `run`: address of a run control; `stations`: {name: address} that no run control names."""
 
-    def __init__(self, folder, run=None, partition="generator", stations=None, thresholds=("HandoffStuck",), rules=True):
+    def __init__(self, folder, run=None, partition="generator", stations=None, thresholds=("HandoffStuck", "NoTriggersInRun"), rules=True):
         self.folder = pathlib.Path(folder) / f"prometheus-{free_port()}"
         self.folder.mkdir()
         self.address = f"127.0.0.1:{free_port()}"

@@ -76,10 +76,14 @@ class Partition(Process):
         sources = ["--source", source] if source else []
         super().__init__(folder, "run", file, *sources, "--dir", self.directory, "--json", *arguments)
 
-    def get(self, path="/partition"):
-        place = wait_until(lambda: self._place() or not self.running(), f"run-control.json; {self.err}")
+    def place(self):
+        """Address and port of run control, once it is there."""
+        place = wait_until(lambda: self._place() or not self.running(), lambda: f"run-control.json; {self.err}")
         expect(isinstance(place, str), f"weir run has ended: {self.err}")
-        host, port = place.split(":")
+        return place
+
+    def get(self, path="/partition"):
+        host, port = self.place().split(":")
         connection = http.client.HTTPConnection(host, int(port), timeout=60)
         try:
             connection.request("GET", path)

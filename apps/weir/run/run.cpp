@@ -262,7 +262,7 @@ int run_run(RunOptions& options) {
         [&](const control::StationEntry& station) { return launch_of(station, options, *directory, on_hosts); },
         *stations.launcher, *stations.links, keeper, reports.reporter(), log, clock);
     ChangedFile changed(options, *directory, keeper, control, record->text);
-    const auto collection = control::collect_partition(metrics, {control, reports, stations.hosts});
+    const auto collection = control::collect_partition(metrics, {control, reports, stations.hosts, options.adopt});
     service::Timers timers(clock);
     control::OperatorLease operator_lease(clock, reports.reporter());
     const control::RunServiceParts parts{*partition,     control,         log,

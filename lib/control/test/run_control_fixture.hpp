@@ -23,6 +23,10 @@ inline constexpr const char* usual_stations = R"(
 [record.rec-1]
 )";
 
+/// For what answers for run control, where the stations do not matter.
+inline constexpr const char* few_stations =
+    "[readout.ros-1]\n[assign.dfm]\n[build.sfi-1]\n[supervise.l2sv]\n[record.rec-1]\n";
+
 class ReportLines final : public service::ReportSink {
 public:
     explicit ReportLines(std::vector<std::string>& lines) : lines_(lines) {}

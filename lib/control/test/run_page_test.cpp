@@ -8,11 +8,10 @@
 #include <boost/json/serialize.hpp>
 #include <iterator>
 
-#include "fake_partition.hpp"
+#include "run_control_fixture.hpp"
 #include "weir/catalogue/run_record_file.hpp"
 #include "weir/json/parse.hpp"
 #include "weir/service/control_client.hpp"
-#include "weir/service/reports.hpp"
 
 namespace weir::control {
 namespace {
@@ -20,23 +19,10 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-constexpr const char* page_partition =
-    "[readout.ros-1]\n[assign.dfm]\n[build.sfi-1]\n[supervise.l2sv]\n[record.rec-1]\n";
-
-class RunPageTest : public testing::Test {
+class RunPageTest : public RunControlTest {
 protected:
-    RunPageTest() {
-        for (const auto& entry : partition.stations) world.stations[entry.name].entry = entry;
-        EXPECT_TRUE(control.bring_up());
-        pass(100ms);
-    }
+    RunPageTest() : RunControlTest(few_stations) { come_up(); }
     ~RunPageTest() override { std::filesystem::remove_all(directory); }
-    void pass(std::chrono::milliseconds time) {
-        for (auto t = 0ms; t < time; t += 10ms) {
-            clock.advance(10ms);
-            control.step();
-        }
-    }
     service::ControlAnswer post(const std::string& path, const std::string& body) {
         const auto answer = client.post(path, body);
         EXPECT_TRUE(answer);
@@ -60,27 +46,10 @@ protected:
     }
 
     std::filesystem::path directory = temporary();
-    FakeWorld world;
-    Partition partition = *parse_partition(page_partition, "p.toml");
-    ManualClock clock;
-    LogBook log;
-    service::Reports reports{"run", clock, {}};
-    FakeLauncher launcher{world};
-    FakeLinks links{world};
-    FakeKeeper keeper{world};
-    RunControl control{partition,
-                       {},
-                       [](const StationEntry& entry) { return LaunchRequest{entry.name, {}, "/nonexistent/log"}; },
-                       launcher,
-                       links,
-                       keeper,
-                       reports.reporter(),
-                       log,
-                       clock};
     service::Metrics metrics;
     OperatorLease lease{clock, reports.reporter()};
     service::Timers timers{clock};
-    RunServiceParts parts{partition, control, log, reports, metrics, {}, {}, &lease};
+    RunServiceParts parts{partition, *control, log, reports, metrics, {}, {}, &lease};
     RunPage page{parts,
                  lease,
                  {.archive = {.directory = directory}, .zone = "Europe/Zurich", .contact = "ann, 16-4711"},
@@ -141,7 +110,7 @@ TEST_F(RunPageTest, WhoIsInControlCommandsAndOthersAreRefusedByName) {
     EXPECT_EQ(refused.status, 409U);
     EXPECT_THAT(refused.error(), HasSubstr("ann has been in control"));
     EXPECT_EQ(post("/run", R"({"command":"pause","lease":"0123456789abcdef0123456789abcdef"})").status, 409U);
-    EXPECT_EQ(control.view().state, PartitionState::running);
+    EXPECT_EQ(control->view().state, PartitionState::running);
     EXPECT_TRUE(post("/run", R"({"command":"stop","lease":")" + ann + "\"}").good());
     EXPECT_TRUE(take("bob").empty());
     EXPECT_TRUE(post("/control", R"({"command":"force","person":"bob"})").good());

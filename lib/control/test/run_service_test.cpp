@@ -3,12 +3,11 @@
 
 #include <gmock/gmock.h>
 
-#include "fake_partition.hpp"
+#include "run_control_fixture.hpp"
 #include "weir/control/run_json.hpp"
 #include "weir/control/run_metrics.hpp"
 #include "weir/json/parse.hpp"
 #include "weir/service/control_client.hpp"
-#include "weir/service/reports.hpp"
 
 namespace weir::control {
 namespace {
@@ -16,21 +15,9 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-constexpr const char* text = "[readout.ros-1]\n[assign.dfm]\n[build.sfi-1]\n[supervise.l2sv]\n[record.rec-1]\n";
-
-class RunServiceTest : public testing::Test {
+class RunServiceTest : public RunControlTest {
 protected:
-    RunServiceTest() {
-        for (const auto& entry : partition.stations) world.stations[entry.name].entry = entry;
-        EXPECT_TRUE(control.bring_up());
-        pass(100ms);
-    }
-    void pass(std::chrono::milliseconds time) {
-        for (auto t = 0ms; t < time; t += 10ms) {
-            clock.advance(10ms);
-            control.step();
-        }
-    }
+    RunServiceTest() : RunControlTest(few_stations) { come_up(); }
     service::ControlAnswer post(const std::string& path, const std::string& body) {
         const auto answer = client.post(path, body);
         EXPECT_TRUE(answer);
@@ -43,27 +30,10 @@ protected:
     }
 
     Result<AppliedFile> applied = fail(Errc::usage, "p.toml:3: unknown key \"a\"");
-    FakeWorld world;
-    Partition partition = *parse_partition(text, "p.toml");
-    ManualClock clock;
-    LogBook log;
-    service::Reports reports{"run", clock, {}};
-    FakeLauncher launcher{world};
-    FakeLinks links{world};
-    FakeKeeper keeper{world};
-    RunControl control{partition,
-                       {},
-                       [](const StationEntry& entry) { return LaunchRequest{entry.name, {}, "/nonexistent/log"}; },
-                       launcher,
-                       links,
-                       keeper,
-                       reports.reporter(),
-                       log,
-                       clock};
     service::Metrics metrics;
-    service::Metrics::Collection collection = collect_partition(metrics, {control, reports});
+    service::Metrics::Collection collection = collect_partition(metrics, {*control, reports});
     Result<service::HttpServer> server = service::HttpServer::start(
-        {}, run_routes({partition, control, log, reports, metrics, [this] { return applied; }}));
+        {}, run_routes({partition, *control, log, reports, metrics, [this] { return applied; }}));
     service::ControlClient client{server ? server->address() : ""};
 };
 
@@ -92,7 +62,7 @@ TEST_F(RunServiceTest, WhatIsNoCommandIsRefusedWithOneLine) {
     EXPECT_EQ(post("/run", R"({"command":"start","force":true})").status, 400U);
     EXPECT_EQ(post("/run", R"({"command":"start","parameters":{"a":1}})").status, 400U);
     EXPECT_EQ(post("/run", "start").status, 400U);
-    EXPECT_EQ(control.view().state, PartitionState::ready);
+    EXPECT_EQ(control->view().state, PartitionState::ready);
 }
 
 TEST_F(RunServiceTest, TheLogIsReadOnFromALineOnwards) {
@@ -136,6 +106,22 @@ TEST_F(RunServiceTest, RestartsAreACounterThatANewRunDoesNotTakeBack) {
         pass(2s);
     }
     EXPECT_THAT(restarts(), HasSubstr("weir_runs_ended_total"));
+}
+
+TEST_F(RunServiceTest, WhatAnotherRunControlHadCountedIsNotCountedAgainAfterATakeOver) {
+    EXPECT_TRUE(post("/run", R"({"command":"start"})").good());
+    pass(300ms);
+    world.kill("sfi-1");
+    pass(1s);
+    service::Metrics after;
+    const auto of_it = collect_partition(after, {*control, reports, {}, true});
+    const auto restarts = [](int count) {
+        return fmt::format(R"(weir_station_restarts_total{{kind="build",station="sfi-1"}} {})", count);
+    };
+    EXPECT_THAT(after.text(), HasSubstr(restarts(0)));
+    world.kill("sfi-1");
+    pass(1s);
+    EXPECT_THAT(after.text(), HasSubstr(restarts(1)));
 }
 
 TEST_F(RunServiceTest, AnAppliedFileIsAnsweredWithWhatCameOfIt) {

@@ -22,14 +22,21 @@ double real(std::uint64_t n) { return static_cast<double>(n); }
 /// counts. At most as many as there are numbers of sources and stations.
 class Risen {
 public:
+    explicit Risen(bool taken_over) : known_by_another_(taken_over) {}
+
+    /// A scrape is over.
+    void scraped() noexcept { known_by_another_ = false; }
     double operator()(const std::string& key, std::uint64_t now) {
-        auto& [last, sum] = counts_[key];
+        const auto [found, is_new] = counts_.try_emplace(key);
+        auto& [last, sum] = found->second;
+        if (is_new && known_by_another_) last = now;
         if (now > last) sum += now - last;
         last = now;
         return real(sum);
     }
 
 private:
+    bool known_by_another_;
     std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> counts_;
 };
 
@@ -108,12 +115,13 @@ void add_stations(const std::vector<StationView>& stations, Risen& risen, servic
 }  // namespace
 
 service::Metrics::Collection collect_partition(service::Metrics& metrics, const RunMetricParts& parts) {
-    return metrics.collect([parts, risen = std::make_shared<Risen>()](service::MetricSink& sink) {
+    return metrics.collect([parts, risen = std::make_shared<Risen>(parts.taken_over)](service::MetricSink& sink) {
         const auto view = parts.control.view();
         add_state(view, sink);
         add_events(view.events, *risen, sink);
         add_sources(*view.sources, *risen, sink);
         add_stations(view.stations, *risen, sink);
+        risen->scraped();
         if (parts.hosts) {
             for (const auto& host : parts.hosts()) {
                 sink.gauge("weir_host_up", "1: its agent answers; 0: suspected, lost or not known",

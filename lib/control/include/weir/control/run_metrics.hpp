@@ -19,6 +19,7 @@ struct RunMetricParts {  // all of them outlive the collection
     const RunControl& control;
     const service::Reports& reports;
     std::function<std::vector<HostView>()> hosts{};  // none: all stations are on this machine
+    bool taken_over = false;  // what was counted before the first scrape is in the counts of another run control
 };
 
 /// State, events, sources, stations, hosts and alarms, at each scrape.
