@@ -148,6 +148,13 @@ void Watch::take_partition(PartitionPicture picture) {
 
 void Watch::take_log(const json::value& document) {
     auto lines = log_pictures(document);
+    if (const auto* last = document.is_object() ? document.get_object().if_contains("last") : nullptr;
+        last != nullptr && last->is_number() && last->to_number<double>() < static_cast<double>(log_after_)) {
+        log_after_ = 0;  // another run control, whose lines are numbered from 1
+        now_.log.clear();
+        more_log_ = true;
+        return;
+    }
     for (auto& line : lines) {
         log_after_ = std::max(log_after_, line.number);
         now_.log.push_back(std::move(line));

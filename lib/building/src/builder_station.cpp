@@ -98,7 +98,7 @@ private:
             if (samples_ == nullptr) return next_.take(event);
             const auto now = clock_.now();
             const auto id = event->ticket.global_id;
-            const bool tapped = samples_->tap().wanted() && tapped_ != id;  // not again when the next takes it later
+            const bool tapped = samples_->tap().due(now) && tapped_ != id;  // not again when the next takes it later
             if (tapped || samples_->due(now)) {
                 pieces_.clear();
                 for (std::size_t i = 0; i < event->pieces.count(); ++i) pieces_.push_back(event->pieces.piece(i));

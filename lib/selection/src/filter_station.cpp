@@ -86,8 +86,9 @@ Result<std::unique_ptr<Filter>> FilterStation::listen() {
     const auto lent = port_->lend();
     options.sampled = [this](ConstData event, std::span<const StreamTag> tags) {
         if (samples_ == nullptr) return;
-        samples_->offer(event, clock_.now());
-        if (samples_->tap().wanted())
+        const auto now = clock_.now();
+        samples_->offer(event, now);
+        if (samples_->tap().due(now))
             samples_->tap().offer(std::span(&event, 1), {incomplete(event, options_.filter.format), tags}, clock_);
     };
     return Filter::open(std::move(options), *pool_, report_);

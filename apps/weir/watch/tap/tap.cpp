@@ -121,19 +121,11 @@ public:
         last_event_ = clock_.now();
         if (!options_.hex && !options_.json && !options_.raw)
             print("{} {}", screen_cell("# station", station_columns), event_titles.substr(1));
-        while (!enough() && !Signals::pending(0ms) && output_errno() == 0) {
-            ask();
-            wait_for_answers();
-            WEIR_TRY(take_answers());
-            if (!held_.empty() && clock_.now() >= next_show_) {
-                const auto [station, bytes] = std::move(held_.front());
-                held_.pop_front();
-                WEIR_TRY(show(station, as_data(bytes)));
-            }
-            say_that_none_comes();
-        }
-        if (!file_) return {};
-        WEIR_TRY(file_->finish(clock_.wall()));
+        Result<> tapped;
+        while (tapped && !enough() && !Signals::pending(0ms) && output_errno() == 0) tapped = look();
+        if (!file_) return tapped;
+        WEIR_TRY(file_->finish(clock_.wall()));  // also of one that ends early: what it has can be read
+        if (!tapped) return tapped;
         print("{}, {} in {}\n", counted(file_->events(), "event"), human(Bytes{file_->bytes()}),
               printable(options_.raw->native()));
         return {};
@@ -150,6 +142,19 @@ private:
         std::deque<Answer> answers;
     };
 
+    Result<> look() {
+        WEIR_TRY(ask());
+        wait_for_answers();
+        WEIR_TRY(take_answers());
+        if (!held_.empty() && clock_.now() >= next_show_) {
+            const auto [station, bytes] = std::move(held_.front());
+            held_.pop_front();
+            WEIR_TRY(show(station, as_data(bytes)));
+        }
+        say_that_none_comes();
+        return {};
+    }
+
     bool enough() const { return options_.count && shown_ >= *options_.count; }
 
     Result<std::vector<TappedStation>> look_up() {
@@ -165,11 +170,15 @@ private:
         return stations_of(partition_picture(WEIR_TRY(json::parse(answer.body, {.size = tap_answer_max}))), options_);
     }
 
-    void ask() {
+    Result<> ask() {
         const auto now = clock_.now();
-        if (now < next_show_ || !held_.empty()) return;  // an event that is asked for later is newer
+        if (now < next_show_ || !held_.empty()) return {};  // an event that is asked for later is newer
         for (auto& station : stations_) {
-            if (station.asked || now < station.not_before || station.address.empty()) continue;
+            if (station.asked || now < station.not_before) continue;
+            if (station.address.empty()) {
+                WEIR_TRY(look_again(station, "it is not up"));
+                continue;
+            }
             station.asked = true;
             calls_->get(station.address, query_, tap_deadline,
                         [inbox = inbox_, name = station.name](Result<service::ControlAnswer> answer) {
@@ -178,6 +187,7 @@ private:
                             inbox->came.notify_one();
                         });
         }
+        return {};
     }
 
     void wait_for_answers() {

@@ -25,7 +25,7 @@ Result<> TapFile::write(ConstData bytes, WallTime now) {
     if (bytes.size() > std::numeric_limits<std::uint32_t>::max()) return fail(Errc::limit, "an event of 4 GiB or more");
     const auto format = BareEvents::format_of(bytes);
     const auto event = event::EventView::parse(bytes, format);
-    const auto run = event ? event->ids().run : RunNumber{};
+    const auto run = event ? event->ids().run : run_;  // a damaged one belongs to those beside it
     if (!format_) {
         event::FileHead head;
         head.version = format == event::Format::event_3_0 ? event::file_version_bes3 : event::file_version_current;
@@ -41,7 +41,8 @@ Result<> TapFile::write(ConstData bytes, WallTime now) {
         format_ = format;
         run_ = run;
     }
-    if (run != run_ || format != *format_)
+    if (run_ == RunNumber{}) run_ = run;
+    if (event && (run != run_ || format != *format_))
         return fail(Errc::refused, fmt::format("{} has events of run {}, and one of run {} came", file_.path().native(),
                                                number(run_), number(run)));
     std::array<std::byte, event::separator_size_bytes> separator{};

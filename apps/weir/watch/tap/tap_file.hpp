@@ -20,7 +20,8 @@ public:
     /// Errc::io: also when it is there already; nothing is overwritten.
     [[nodiscard]] static Result<TapFile> create(const std::filesystem::path& path);
 
-    /// The first event decides run and format. Errc::refused: one of another run or format, which is not written;
+    /// The first event that can be read decides the run; damaged ones are written as they came. Errc::refused: one of
+    /// another run or format, which is not written;
     /// Errc::limit: larger than a raw file can hold.
     [[nodiscard]] Result<> write(ConstData event, WallTime now);
     /// The end record. Without it, readers see a file that is cut short.

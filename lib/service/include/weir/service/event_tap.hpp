@@ -64,8 +64,13 @@ public:
     /// Before any event is offered. Without it, every event has every stream and source.
     void match_by(TapMatches matches) { matches_ = std::move(matches); }
 
-    /// Whether an event should be offered now. From any thread.
+    /// Whether somebody waits for an event. From any thread.
     [[nodiscard]] bool wanted() const noexcept { return waiting_count_.load(std::memory_order_relaxed) > 0; }
+
+    /// Whether offer() would look at one now: else what it is to be given need not be made ready. From any thread.
+    [[nodiscard]] bool due(SteadyTime now) const noexcept {
+        return wanted() && now.time_since_epoch().count() >= next_.load(std::memory_order_relaxed);
+    }
 
     struct Facts {
         bool incomplete = false;
