@@ -74,10 +74,6 @@ class Partition(Process):
         super().__init__(folder, "run", file, "--dir", self.directory, "--wait", *arguments)
         self.address = self.printed(r"run control is at (http://\S+) ").group(1)
 
-    def stop(self, seconds=120):
-        ended = super().stop(seconds)
-        return ended
-
 
 def until(page, script, what, argument=None):
     """Waits in the browser, in which nothing is polled slower than it is drawn; returns the seconds that it took."""

@@ -5,17 +5,18 @@ const kept = "weir-lease";
 export class Control {
   #lease = null;
   #person = "";
+  #since = null;  // two people may have one name
   constructor(notice) {
     this.notice = notice;
     try {
       const saved = JSON.parse(sessionStorage.getItem(kept) ?? "null");
-      if (saved) [this.#lease, this.#person] = [saved.lease, saved.person];
+      if (saved) [this.#lease, this.#person, this.#since] = [saved.lease, saved.person, saved.since];
     } catch { /* nothing is kept */ }
   }
 
   get person() { return this.#person; }
   /// Whether this tab is in control, as far as the live document says.
-  mine(live) { return Boolean(this.#lease && live?.control && live.control.person === this.#person); }
+  mine(live) { return Boolean(this.#lease && live?.control && live.control.person === this.#person && live.control.since === this.#since); }
 
   async post(path, body) {
     const answer = await fetch(path, {method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(body), signal: AbortSignal.timeout(15000)});
@@ -38,13 +39,13 @@ export class Control {
   take(person, force) {
     return this.#try(async () => {
       const taken = await this.post("/control", {command: force ? "force" : "take", person});
-      this.#keep(taken.lease, taken.person);
+      this.#keep(taken.lease, taken.person, taken.since);
     });
   }
   release() {
     return this.#try(async () => {
       await this.post("/control", {command: "release", lease: this.#lease ?? ""});
-      this.#keep(null, this.#person);
+      this.#keep(null, this.#person, null);
     });
   }
   command(command) { return this.#try(() => this.post("/run", {...command, lease: this.#lease ?? ""})); }
@@ -52,9 +53,10 @@ export class Control {
     return this.#try(() => this.post("/alarms/acknowledge", {name: alarm.name, station: alarm.station, lease: this.#lease ?? ""}));
   }
 
-  #keep(lease, person) {
+  #keep(lease, person, since) {
     this.#lease = lease;
     this.#person = person;
-    try { sessionStorage.setItem(kept, JSON.stringify({lease, person})); } catch { /* only this page has it then */ }
+    this.#since = since;
+    try { sessionStorage.setItem(kept, JSON.stringify({lease, person, since})); } catch { /* only this page has it then */ }
   }
 }

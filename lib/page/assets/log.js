@@ -13,7 +13,7 @@ export const page = {
   make(app) {
     let lines = [];
     let last = null, server = null, asking = false;
-    const station = el("select", {id: "log-station"}, el("option", {value: ""}, "all stations"));
+    const station = el("select", {id: "log-station"});
     const severity = el("select", {id: "log-severity"}, el("option", {value: "0"}, "all lines"), el("option", {value: "1"}, "warnings and worse"), el("option", {value: "2"}, "errors"));
     const text = el("input", {id: "log-text", type: "search", maxlength: "200", placeholder: "text", autocomplete: "off"});
     const body = el("ol");

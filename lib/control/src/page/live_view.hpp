@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A partition as the page shows it, every second: like GET /partition, but of bounded size whatever the partition is.
+// A partition as the page shows it, every second: like GET /partition, but of a size that
+// does not grow with the run: its texts, changes and sources are cut.
 #pragma once
 
 #include <boost/json/object.hpp>

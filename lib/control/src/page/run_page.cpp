@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/json/serialize.hpp>
 #include <charconv>
@@ -88,10 +89,13 @@ public:
 
     void tick() {
         const auto view = parts_.control.view();
-        const auto counts = live_counts(view, clock_.now());
+        auto counts = live_counts(view, clock_.now());
         LiveRates rates;
         {
             const std::scoped_lock lock(mutex_);
+            // A recorder that is back counts what its files have, and before that nothing.
+            if (counts_.run == counts.run)
+                counts.events.recorded = std::max(counts.events.recorded, counts_.events.recorded);
             rates = rates_ = live_rates(counts_, counts);
             counts_ = counts;
         }
@@ -203,9 +207,13 @@ private:
             given["lease"] = *taken;
         }
         live_.renew();
-        json::value person;
-        if (const auto holder = lease_.holder()) person = json::safe(holder->person);
+        json::value person, since;
+        if (const auto holder = lease_.holder()) {
+            person = json::safe(holder->person);
+            since = seconds_of(holder->since);
+        }
         given["person"] = std::move(person);
+        given["since"] = std::move(since);
         return page::json_answer(json::serialize(given), request);
     }
 
