@@ -242,7 +242,7 @@ TEST(Tls, ACertificateWithoutAnEndEndsAfterEveryTimeThatThereIs) {
               WallTime::max());
     const auto hour =
         TlsContext::for_server(authority.files("other")).value().certificate_ends() - std::chrono::system_clock::now();
-    EXPECT_LE(hour, std::chrono::hours{1});
+    EXPECT_LE(hour, std::chrono::minutes{61});  // the clock of a machine may be set back by its keeper
     EXPECT_GT(hour, std::chrono::minutes{30});
 }
 
