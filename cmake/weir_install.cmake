@@ -130,6 +130,10 @@ install(EXPORT weir-targets NAMESPACE weir:: DESTINATION ${weir_cmake_dir})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/weir)
 if(TARGET weir)
   install(TARGETS weir RUNTIME)
+  install(FILES ${PROJECT_SOURCE_DIR}/monitoring/weir.rules.yml ${PROJECT_SOURCE_DIR}/monitoring/prometheus.example.yml
+                ${PROJECT_SOURCE_DIR}/monitoring/alertmanager.example.yml
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/weir/monitoring)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/monitoring/grafana DESTINATION ${CMAKE_INSTALL_DATADIR}/weir/monitoring)
 endif()
 
 # What must be there before anything is installed; the root's first install rule looks.
