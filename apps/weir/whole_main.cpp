@@ -6,6 +6,7 @@
 
 #include "bench.hpp"
 #include "cli/program.hpp"
+#include "demo/commands.hpp"
 #include "files/commands.hpp"
 #include "host/commands.hpp"
 #include "run/commands.hpp"

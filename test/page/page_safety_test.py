@@ -17,7 +17,7 @@ from weir_program import ProgramTest
 
 ATTACK = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
 BIDI = "a\u202eb\u2066c\u200bd"
-PAGES = ("partition", "alarms", "files", "runs", "runs/1", "log", "wall")
+PAGES = ("partition", "alarms", "files", "event", "runs", "runs/1", "log", "wall")
 SEED = int(os.environ.get("WEIR_SEED") or random.randrange(1 << 32))
 
 
@@ -101,6 +101,47 @@ class PageSafetyTest(ProgramTest):
         self.assertLess(len(documents), count // 2, "too few were shown")
         self.assertEqual(page.evaluate("() => window.hacked"), None)
         self.assertEqual([c for c in self.browser.complaints if "error:" in c or "dialog" in c], [])
+
+    def test_ten_thousand_damaged_samples_break_nothing_and_a_good_one_is_shown_again(self):
+        page = self.browser.page(f"{self.partition.address}/#event")
+        until_text(page, "#state", "ready")
+        self.assertEqual(self.post("/run", {"command": "start"})[0], 200)
+        until_text(page, "#state", "running")
+        page.get_by_role("button", name="Next event").click()
+        until_text(page, "main", "Download its bytes")
+        print(f"WEIR_SEED={SEED}", file=sys.stderr)
+        failed = page.evaluate("""async ([attack, bidi, seed]) => {
+            const {eventView, wordLines} = await import("/page/event.js");
+            const good = await (await fetch("/event")).json();
+            if (!good.event) return ["no event"];
+            const bytes = await (await fetch("/event/" + good.id)).arrayBuffer();
+            let state = seed >>> 0;
+            const draw = (n) => { state = (Math.imul(state, 1664525) + 1013904223) >>> 0; return Math.floor(state / 4294967296 * n); };
+            const strange = [null, -1, 1e300, "", attack, bidi, "x".repeat(100000), [], {}, [[[[attack]]]], {name: attack, value: bidi}, true, 4294967295.5];
+            const damaged = (value, depth = 0) => {
+                if (draw(8) === 0) return strange[draw(strange.length)];
+                if (Array.isArray(value)) return value.slice(0, 6).map((v) => damaged(v, depth + 1));
+                if (value && typeof value === "object") return Object.fromEntries(Object.entries(value).filter(() => draw(12)).map(([k, v]) => [draw(20) ? k : attack, damaged(v, depth + 1)]));
+                return value;
+            };
+            const view = eventView(async () => bytes);
+            document.querySelector("main").append(view.element);
+            const failed = [];
+            for (let i = 0; i < 10000 && failed.length < 5; ++i) {
+                const sample = {...good, event: damaged({...good.event, results: [{source: 1, class: "weir::selection::Findings", bytes: 3, members: {selection: "cut", quantities: [{name: "x", value: 1}]}}]})};
+                try { view.show(sample); } catch (error) { failed.push(`${i}: ${error.stack} ${JSON.stringify(sample).slice(0, 500)}`); }
+                if (view.element.textContent.length > 3e6) failed.push(`${i}: ${view.element.textContent.length} characters`);
+                if (/[\u202e\u2066]/.test(view.element.textContent)) failed.push(`${i}: not clean`);
+                if (i % 500 === 0) await new Promise((next) => setTimeout(next));
+            }
+            for (let i = 0; i < 1000; ++i) wordLines(new DataView(bytes), draw(bytes.byteLength + 100), draw(100000));
+            view.show(good);
+            if (!view.element.textContent.includes("sub-detector 0x")) failed.push("a good one is not shown again");
+            return failed;
+        }""", [ATTACK, BIDI, SEED])
+        self.assertEqual(failed, [])
+        self.assertEqual(page.evaluate("() => [window.hacked, document.querySelectorAll('img, iframe, object, body script').length]"), [None, 0])
+        self.assertEqual(self.browser.complaints, [])
 
     def test_a_page_of_another_server_commands_nothing(self):
         class Quiet(http.server.SimpleHTTPRequestHandler):

@@ -75,6 +75,25 @@ class PageTest(ProgramTest):
         page.get_by_role("row", name="sfi-1 died").get_by_role("button", name="Acknowledge").click()
         until(page, "() => document.querySelectorAll('main table')[1].textContent.match(/sfi-1 died.*ann/s)", "the alarm is not acknowledged by ann")
 
+        page.get_by_role("link", name="Event", exact=True).click()
+        page.get_by_label("With source").fill("0x430000")
+        page.get_by_role("button", name="Next event").click()
+        until_text(page, "main", "Download its bytes")
+        until_text(page, "main", "sub-detector 0x43")
+        page.get_by_role("row", name="0x00430000").get_by_role("button", name="Show").click()
+        until(page, "() => /^[0-9a-f]{8}  dd1234dd( [0-9a-f]{8}){7}$/m.test(document.querySelector('main').textContent) || [...document.querySelectorAll('pre')].some((p) => /^[0-9a-f]{8}  dd1234dd/.test(p.textContent))", "no words of the ROB")
+        with page.expect_download() as download:
+            page.get_by_role("link", name="Download its bytes").click()
+        listed = weir_program.run("cat", download.value.path())
+        self.assertEnds(listed, 0)
+        self.assertEqual(len([line for line in listed.out.splitlines() if re.match(r" +1 ", line)]), 1, listed.out)
+        page.get_by_label("With source").fill("0x999999")
+        page.get_by_role("button", name="Next event").click()
+        until_text(page, "main", "No such event among")
+        page.get_by_label("With source").fill("everything")
+        page.get_by_role("button", name="Next event").click()
+        until_text(page, "main", "a source is a number")
+
         page.get_by_role("link", name="Partition").click()
         page.get_by_role("button", name="Stop").click()
         page.get_by_label("Reason").fill("shift ends")
@@ -153,7 +172,7 @@ class PageTest(ProgramTest):
         partition = self.partition()
         page = self.browser.page(partition.address)
         until_text(page, "#state", "ready")
-        for key, heading in (("2", "Waiting for an answer"), ("3", "Disks"), ("4", "Search"), ("5", "Contains"), ("1", "What is wrong")):
+        for key, heading in (("2", "Waiting for an answer"), ("3", "Disks"), ("4", "Next event"), ("5", "Search"), ("6", "Contains"), ("1", "What is wrong")):
             page.keyboard.press(key)
             until_text(page, "main", heading)
         page.locator("#take").focus()
@@ -171,7 +190,7 @@ class PageTest(ProgramTest):
         partition = self.partition()
         page = self.browser.page(partition.address, width=390, height=844)
         until_text(page, "#state", "ready")
-        for name in ("partition", "alarms", "files", "runs", "log", "wall"):
+        for name in ("partition", "alarms", "files", "event", "runs", "log", "wall"):
             page.goto(f"{partition.address}/#{name}")
             until(page, "(name) => document.documentElement.dataset.page === name && document.querySelector('main').children.length", f"no page {name}", name)
             self.assertLessEqual(page.evaluate("() => document.documentElement.scrollWidth"), 390, name)
@@ -184,9 +203,14 @@ class PageTest(ProgramTest):
         for dark in (False, True):
             page = self.browser.page(partition.address, dark=dark)
             until_text(page, "#verdict", "Data are taken and kept")
-            for name in ("partition", "alarms", "files", "runs", "runs/1", "log", "wall"):
+            for name in ("partition", "alarms", "files", "event", "runs", "runs/1", "log", "wall"):
                 page.goto(f"{partition.address}/#{name}")
                 until(page, "(name) => document.documentElement.dataset.page === name && document.querySelector('main').children.length", f"no page {name}", name.split("/")[0])
+                if name == "event":
+                    page.get_by_role("button", name="Next event").click()
+                    until_text(page, "main", "sub-detector")
+                    page.get_by_role("button", name="All its words").click()
+                    until_text(page, "main", "aa1234aa")
                 found = Axe().run(page).response["violations"]
                 serious = [(v["id"], v["nodes"][0]["html"][:300], v["nodes"][0]["failureSummary"]) for v in found if v["impact"] in ("serious", "critical")]
                 self.assertEqual(serious, [], f"{name}, {'dark' if dark else 'light'}")

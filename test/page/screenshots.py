@@ -33,6 +33,10 @@ def main(folder):
                 for width, height in ((1280, 900), (390, 844)):
                     shot = browser.page(f"{partition.address}/#{more.get('hash', name)}", width, height, dark)
                     until_text(shot, "#age", "live")
+                    if name == "event":
+                        shot.get_by_role("button", name="Next event").click()
+                        until_text(shot, "main", "sub-detector")
+                        shot.get_by_role("row", name="0x00430000").get_by_role("button", name="Show").click()
                     time.sleep(2.5)
                     shot.screenshot(path=folder / f"{name}-{'dark' if dark else 'light'}-{width}.png", full_page=width == 390)
                     shot.context.close()
@@ -44,7 +48,7 @@ def main(folder):
         os.kill(pid, signal.SIGKILL)
         until_text(page, ".troubles", "sfi-1 died")
         pictures("trouble", hash="partition")
-        for name in ("alarms", "files", "runs", "log"):
+        for name in ("alarms", "files", "event", "runs", "log"):
             pictures(name)
         pictures("run", hash="runs/1")
         partition.signal(signal.SIGSTOP)

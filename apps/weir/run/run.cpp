@@ -12,6 +12,7 @@
 #include "cli/process/child_process.hpp"
 #include "cli/process/signals.hpp"
 #include "cli/progress.hpp"
+#include "files/events/event_document.hpp"
 #include "host/join.hpp"
 #include "host/own_tls.hpp"
 #include "run/authority/authority_commands.hpp"
@@ -270,11 +271,18 @@ int run_run(RunOptions& options) {
                                          stations.hosts, &operator_lease, &**calls};
     auto routes = control::run_routes(parts);
     control::RunPage page(
-        parts, operator_lease,
+        {.partition = *partition,
+         .view = [&control] { return control.view(); },
+         .log = log,
+         .reports = reports,
+         .hosts = stations.hosts,
+         .lease = &operator_lease},
         {.archive = {directory->path(), directory->catalogue_files(), on_hosts},
          .further = options.pages.empty() ? std::vector<std::string>{} : page::further_page_names(options.pages),
          .zone = time_zone(),
-         .contact = shared->contact},
+         .contact = shared->contact,
+         .describe_event = event_document,
+         .tls = *tls},
         timers, clock);
     std::ranges::move(page.routes(), std::back_inserter(routes));
     if (!options.pages.empty()) {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands that send events. Each add_ declares one below `parent`; when the user names it, it becomes
-// `chosen` (cli/command_line.hpp).
+// The command that sends events. add_send declares it below `parent`; when the user names it, it becomes `chosen`
+// (cli/command_line.hpp).
 #pragma once
 
 #include "cli/command_line.hpp"
 
 namespace weir::app {
 
-void add_demo(CLI::App& parent, Command& chosen);
 void add_send(CLI::App& parent, Command& chosen);
 
 }  // namespace weir::app

@@ -50,8 +50,11 @@ protected:
     OperatorLease lease{clock, reports.reporter()};
     service::Timers timers{clock};
     RunServiceParts parts{partition, *control, log, reports, metrics, {}, {}, &lease};
-    RunPage page{parts,
-                 lease,
+    RunPage page{{.partition = partition,
+                  .view = [this] { return control->view(); },
+                  .log = log,
+                  .reports = reports,
+                  .lease = &lease},
                  {.archive = {.directory = directory}, .zone = "Europe/Zurich", .contact = "ann, 16-4711"},
                  timers,
                  clock};

@@ -32,7 +32,7 @@ export const page = {
       update(live) {
         latched.update(live.alarms.filter((a) => a.latched));
         past.update(live.alarms.filter((a) => !a.latched));
-        setText(hint, app.control.mine(live) ? `Acknowledge what you have seen and dealt with: your name, ${app.control.person}, stays with it.` : "Who is in control acknowledges alarms, by name.");
+        setText(hint, live.kind === "station" ? "weir alarms lists and acknowledges them." : app.control.mine(live) ? `Acknowledge what you have seen and dealt with: your name, ${app.control.person}, stays with it.` : "Who is in control acknowledges alarms, by name.");
       },
     };
   },

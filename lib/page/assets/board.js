@@ -16,6 +16,18 @@ export function stationTone(station, partition) {
   return partition === "running" ? "warn" : "idle";
 }
 
+/// Of a station that runs alone.
+function verdictAlone(live, says) {
+  const {partition: p, stations: [s]} = live;
+  if (!s) return says("wait", "The station starts.");
+  const {stored, in_hand: hand} = s.ledger;
+  if (s.kind === "handoff") return hand > 0 ? says("run", `Files are handed over: ${count(hand)} to go, ${count(stored)} verified where they went.`) : says("idle", `Whatever is closed is handed over: ${count(stored)} files, verified where they went.`);
+  if (p.state === "ready") return says("idle", `The run has ended: ${count(p.events.recorded)} recorded.`);
+  if (s.counters.paused > 0) return says("bad", "NOTHING IS RECORDED: no disk takes events.");
+  if (p.rates.recorded > 0) return says(live.latched > 0 ? "warn" : "run", `Data come and are kept: ${perSecond(p.rates.recorded)} recorded, ${bytes(p.rates.bytes)}/s to disk.`);
+  return says("idle", "No data come now. What came is kept.");
+}
+
 /// {tone, text}: one sentence for who has never seen weir. `quiet`: for how many seconds nothing was recorded though
 /// events were accepted, `still`: for how many there was no trigger.
 export function verdict(live, {quiet, still}) {
@@ -23,6 +35,7 @@ export function verdict(live, {quiet, still}) {
   const rates = p.rates;
   const alarms = live.latched > 0 ? ` ${count(live.latched)} ${live.latched === 1 ? "alarm waits" : "alarms wait"} for an answer.` : "";
   const says = (tone, text) => ({tone, text: text + alarms});
+  if (live.kind === "station") return verdictAlone(live, says);
   switch (p.state) {
     case "running":
       if (quiet > 60 && live.stations.some((s) => s.kind === "filter")) return says("warn", "Events are accepted, and none has passed the filters or was recorded for " + lasts(quiet) + ".");

@@ -6,6 +6,7 @@ import {stateTones, verdict} from "./board.js";
 import {Control} from "./control.js";
 import {ask} from "./dialogs.js";
 import {each, el, setAttribute, setText, shapeOf} from "./elements.js";
+import {page as event} from "./event.js";
 import {page as files} from "./files.js";
 import {page as log} from "./log.js";
 import {page as partition} from "./partition.js";
@@ -13,8 +14,9 @@ import {page as runs} from "./runs.js";
 import {clean, lasts, useZone} from "./text.js";
 import {page as wall} from "./wall.js";
 
-const pages = [partition, alarms, files, runs, log, wall];
+const pages = [partition, alarms, files, event, runs, log, wall];
 const period = 1000, staleAfter = 2500;  // ms
+const alone = new Set([partition, alarms, files, log, wall]);  // what a station has that runs alone
 const at = (id) => document.getElementById(id);
 
 const app = {
@@ -34,9 +36,11 @@ let lastTick = "", tickAt = performance.now(), polling = false, timer = 0, troub
 const made = new Map();
 const since = {recorded: performance.now(), trigger: performance.now()};  // the last second in which there were any
 
+const shownPages = () => app.live?.kind === "station" ? pages.filter((p) => alone.has(p)) : pages;
+
 function where() {
   const [name, ...rest] = location.hash.slice(1).split("/");
-  return [pages.find((p) => p.name === name) ?? partition, rest.join("/")];
+  return [shownPages().find((p) => p.name === name) ?? partition, rest.join("/")];
 }
 
 async function poll() {
@@ -108,6 +112,7 @@ function drawHead() {
   const title = `${stale ? "? STALE" : shapeOf(stateTones[p.state] ?? "bad") + " " + p.state}${live.latched ? ` (${live.latched})` : ""} – ${clean(p.name, 40)}`;
   if (document.title !== title) document.title = title;
 
+  at("take").closest(".control").hidden = live.kind === "station";
   const mine = app.control.mine(live);
   setText(at("holder"), mine ? `You (${live.control.person}) are in control.` : live.control ? `${live.control.person} is in control.` : "Nobody is in control.", 120);
   at("take").hidden = mine;
@@ -117,7 +122,7 @@ function drawHead() {
 
 function drawNav() {
   const [now] = where();
-  const links = pages.map((p, i) => ({key: p.name, href: "#" + p.name, text: p.title, now: p === now, alarms: p === alarms ? app.live?.latched ?? 0 : 0, hint: `key ${i + 1}`}));
+  const links = shownPages().map((p, i) => ({key: p.name, href: "#" + p.name, text: p === partition && app.live?.kind === "station" ? "Station" : p.title, now: p === now, alarms: p === alarms ? app.live?.latched ?? 0 : 0, hint: `key ${i + 1}`}));
   for (const name of app.live?.pages ?? []) links.push({key: "/pages/" + name, href: "/pages/" + encodeURIComponent(name), text: name.replace(/\.html$/, "")});
   each(at("nav"), links, (l) => l.key, (l) => el("a", {href: l.href, title: l.hint}, el("span"), el("b")), (node, l) => {
     setText(node.firstChild, l.text, 40);
@@ -154,7 +159,7 @@ addEventListener("hashchange", () => { show(draw); scrollTo(0, 0); });
 document.addEventListener("visibilitychange", () => document.hidden || poll());
 addEventListener("keydown", (e) => {
   if (e.ctrlKey || e.altKey || e.metaKey || /^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName) || document.querySelector("dialog[open]")) return;
-  const page = pages[Number(e.key) - 1];
+  const page = shownPages()[Number(e.key) - 1];
   if (page) location.hash = "#" + page.name;
 });
 setInterval(() => show(drawHead), 500);

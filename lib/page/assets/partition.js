@@ -87,7 +87,8 @@ function runCard(app) {
       if (name === "pause") node.hidden = p.state === "paused";
       if (name === "resume") node.hidden = p.state !== "paused";
     }
-    setText(why, mine ? `You are in control, ${app.control.person}.` : live.control ? `${live.control.person} is in control: who is not can look, and change nothing.` : "Take control (above) to give commands.");
+    commands.hidden = live.kind === "station";
+    setText(why, live.kind === "station" ? "A station that runs alone takes no commands from here." : mine ? `You are in control, ${app.control.person}.` : live.control ? `${live.control.person} is in control: who is not can look, and change nothing.` : "Take control (above) to give commands.");
   };
   return element;
 }
@@ -100,8 +101,10 @@ function eventsCard() {
     return el("tr", {}, el("th", {scope: "row"}, title), cells[name]);
   }));
   const element = card("Events of the run", el("table", {class: "narrow"}, el("thead", {}, el("tr", {}, el("th", {scope: "col"}, el("span", {class: "unseen"}, "what")), el("th", {scope: "col", class: "number"}, "events"), el("th", {scope: "col", class: "number"}, "rate"))), body));
-  element.update = ({partition: p}) => {
+  element.update = ({partition: p, kind, stations}) => {
+    element.hidden = kind === "station" && stations[0]?.kind !== "record";
     for (const [name, [all, rate]] of Object.entries(cells)) {
+      all.parentNode.hidden = kind === "station" && name !== "recorded";
       setText(all, count(p.events[name]));
       setText(rate, perSecond(p.rates[name]));
       if (name === "incomplete") setAttribute(all, "data-tone", p.events.incomplete > 0 ? "warn" : null);

@@ -73,7 +73,7 @@ export function useZone(name) {
   } catch { formats = {}; }
 }
 function formatted(seconds, key, options) {
-  if (!Number.isFinite(seconds) || seconds <= 0) return "–";
+  if (!(seconds > 0 && seconds < 8.64e12)) return "–";  // JavaScript has no later time
   formats[key] ??= new Intl.DateTimeFormat("sv-SE", {...options, timeZone: formats.zone});
   return formats[key].format(seconds * 1000);
 }

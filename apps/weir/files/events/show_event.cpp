@@ -3,61 +3,18 @@
 
 #include <fmt/chrono.h>
 
+#include "files/events/event_document.hpp"
 #include "files/objects/object_view.hpp"
-#include "weir/event/check.hpp"
+#include "weir/event/status_names.hpp"
 
 namespace weir::app {
 namespace {
 
-/// One ROB with the facts of its ROD.
-struct RobRow {
-    event::FragmentView rob;
-    std::optional<event::RodView> rod;
-    std::string trouble;
-};
-
 std::string hex(std::uint32_t word) { return fmt::format("{:#010x}", word); }
-
-std::size_t words_in(ConstData data) { return data.size() / event::word_bytes; }
 
 std::string time_text(const event::BunchTime& time) {
     return fmt::format("{:%Y-%m-%d %H:%M:%S}.{:09} UTC", fmt::gmtime(static_cast<std::time_t>(time.seconds)),
                        time.nanoseconds);
-}
-
-json::object json_of(const event::EventView& event) {
-    return {{"source", number(event.source())},
-            {"status", event.status()},
-            {"partial", event.partial()},
-            {"time", static_cast<double>(event.ids().time.seconds) + 1e-9 * event.ids().time.nanoseconds},
-            {"run_type", event.run_type()},
-            {"bunch_crossing_id", event.bunch_crossing_id()},
-            {"trigger_type", event.trigger_type()},
-            {"checksum_type", static_cast<std::uint32_t>(event.checksum_type())},
-            {"compressed", event.compression() != event::Compression::none},
-            {"uncompressed_bytes", event.uncompressed_payload_size()},
-            {"level1_words", words_in(event.level1_words())},
-            {"level2_words", words_in(event.level2_words())},
-            {"filter_words", words_in(event.filter_words())}};
-}
-
-json::object json_of(const RobRow& row) {
-    json::object object{{"source", number(row.rob.source())},
-                        {"offset", row.rob.offset()},
-                        {"bytes", row.rob.bytes().size()},
-                        {"status", row.rob.status()}};
-    if (row.rod) {
-        object["rod"] = json::object{{"source", number(row.rod->source())},
-                                     {"version", row.rod->version()},
-                                     {"run", number(row.rod->run())},
-                                     {"level1_id", number(row.rod->level1_id())},
-                                     {"bunch_crossing_id", row.rod->bunch_crossing_id()},
-                                     {"trigger_type", row.rod->trigger_type()},
-                                     {"data_words", words_in(row.rod->data())},
-                                     {"status_words", words_in(row.rod->status_words())}};
-    }
-    if (!row.trouble.empty()) object["error"] = json_text(row.trouble);
-    return object;
 }
 
 void print_event_field(std::string_view name, std::string_view text) { print("  {:<16}{}\n", name, printable(text)); }
@@ -72,7 +29,10 @@ void print_header(const event::EventView& event, const EventSummary& summary) {
                                         : fmt::to_string(number(ids.lumi_block)));
     print_event_field("time", time_text(ids.time));
     print_event_field("source", hex(number(event.source())));
-    print_event_field("status", hex(event.status()) + (event.partial() ? " (a part of the event)" : ""));
+    const auto bits = event::status_names(event::Level::event, event.status());
+    print_event_field(
+        "status",
+        hex(event.status()) + (bits.names.empty() ? std::string() : fmt::format(" ({})", fmt::join(bits.names, ", "))));
     print_event_field("run type", hex(event.run_type()));
     print_event_field("bunch crossing", fmt::to_string(event.bunch_crossing_id()));
     print_event_field("trigger type", hex(event.trigger_type()));
@@ -116,22 +76,6 @@ void print_robs(const std::vector<RobRow>& robs) {
 void print_results(const EventSummary& summary) {
     for (const auto& result : summary.results)
         print("\nlevel-2 result {}: {}", hex(number(result.source)), text_of(view_object(result.bytes), 0));
-}
-
-/// The ROBs in order, up to where the fragments break off; the summary reports that and why.
-std::vector<RobRow> robs_of(const Fragments& fragments) {
-    std::vector<RobRow> robs;
-    auto cursor = fragments.cursor();
-    for (auto rob = cursor.next(); rob && *rob; rob = cursor.next()) {
-        RobRow row{**rob, std::nullopt, {}};
-        if (auto rod = event::RodView::parse((*rob)->payload(), (*rob)->payload_offset())) {
-            row.rod = *rod;
-        } else {
-            row.trouble = rod.error().message();
-        }
-        robs.push_back(std::move(row));
-    }
-    return robs;
 }
 
 }  // namespace

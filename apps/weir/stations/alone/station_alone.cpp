@@ -47,6 +47,11 @@ int run_in_partition(std::string_view command_name, StationKind kind, const Alon
     return run_station(command_name, kind, options.station, settings);
 }
 
+std::string page_address(const std::string& control, bool tls) {
+    if (control.empty()) return {};
+    return fmt::format("{}://{}", tls && !on_this_machine(control).value_or(true) ? "https" : "http", control);
+}
+
 Result<std::unique_ptr<service::StationFrame>> start_alone(service::Station& station, const std::string& name,
                                                            StationKind kind, const AlonePort& port,
                                                            const service::StationServices& services) {
@@ -63,6 +68,7 @@ Result<std::unique_ptr<service::StationFrame>> start_alone(service::Station& sta
                                                         .plain = port.plain,
                                                         .read_only = true,
                                                         .deadlines = {{Transition::start, as_long_as_it_takes}},
+                                                        .routes = port.routes,
                                                         .asker_reports = true},
                                                        services));
     for (const auto transition : {Transition::configure, Transition::connect, Transition::start}) {

@@ -42,12 +42,17 @@ void declare_alone(CLI::App& command, StationKind kind, AloneOptions& options);
 // For transitions that take as long as disks and servers take.
 inline constexpr std::chrono::milliseconds as_long_as_it_takes = std::chrono::hours(24);
 
-/// Where such a station answers questions, those of Prometheus among them.
+/// Where such a station answers questions, those of Prometheus and of browsers among them.
 struct AlonePort {
     std::string listen;         // empty: nowhere
     transport::TlsFiles tls{};  // on addresses that other machines reach; askers show a certificate with a role
     bool plain = false;         // true: without TLS there too
+    std::vector<service::HttpRoute> routes{};  // further ones: those of a control::LonePage
 };
+
+/// "http://127.0.0.1:41234", of a control address; empty: it has none. `tls`: the port has certificates, for addresses
+/// that other machines reach.
+[[nodiscard]] std::string page_address(const std::string& control, bool tls);
 
 /// The station in a frame, up to a run that has begun. Only this process drives it.
 [[nodiscard]] Result<std::unique_ptr<service::StationFrame>> start_alone(service::Station& station,

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <csignal>
+#include <utility>
 
 #include "cli/command_line.hpp"
 #include "cli/output.hpp"
@@ -12,17 +13,20 @@
 namespace weir::app {
 namespace {
 
-std::vector<std::unique_ptr<service::ReportSink>> sinks(service::Metrics& metrics) {
+std::vector<std::unique_ptr<service::ReportSink>> sinks(service::Metrics& metrics,
+                                                        std::unique_ptr<service::ReportSink> more) {
     std::vector<std::unique_ptr<service::ReportSink>> all;
     all.push_back(service::log_sink());
     all.push_back(service::counter_sink(metrics));
+    if (more) all.push_back(std::move(more));
     return all;
 }
 
 }  // namespace
 
-StationProcess::StationProcess(const std::string& name, std::size_t spans_max)
-    : reports(name, clock, sinks(metrics)),
+StationProcess::StationProcess(const std::string& name, std::size_t spans_max,
+                               std::unique_ptr<service::ReportSink> more)
+    : reports(name, clock, sinks(metrics, std::move(more))),
       threads(spans_max),
       main_(threads, "main"),
       timers(clock),

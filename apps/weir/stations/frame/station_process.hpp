@@ -15,7 +15,9 @@ namespace weir::app {
 class StationProcess {
 public:
     /// `name`: of the station, in its reports. `spans_max`: kept of each thread for a trace; 0: none is written.
-    explicit StationProcess(const std::string& name, std::size_t spans_max = 0);
+    /// `more`: where reports go beside stderr and counters; nullptr: nowhere.
+    explicit StationProcess(const std::string& name, std::size_t spans_max = 0,
+                            std::unique_ptr<service::ReportSink> more = {});
     StationProcess(const StationProcess&) = delete;
     StationProcess& operator=(const StationProcess&) = delete;
 

@@ -12,6 +12,7 @@
 #include "stations/handoff/commands.hpp"
 #include "stations/handoff/handoff_station.hpp"
 #include "weir/catalogue/catalogue_place.hpp"
+#include "weir/control/lone_page.hpp"
 
 namespace weir::app {
 namespace {
@@ -136,15 +137,27 @@ int run_handoff(HandoffOptions& options) {
                                         path.filename().native()));
 
     const bool once = s.options.once;
-    StationProcess process("handoff");  // before any thread begins, those of XRootD's client too
+    control::LogBook log;
+    StationProcess process("handoff", 0,
+                           control::log_book_sink(log));  // before any thread, those of XRootD's client too
     HandOffStation station(s, "handoff", wire::StationId{1}, process.services);
+    control::LonePage page(
+        {.name = "handoff",
+         .kind = StationKind::handoff,
+         .status = [&station] { return station.status(); },
+         .catalogues = std::filesystem::exists(path, error) ? std::vector<std::filesystem::path>{path}
+                                                            : std::vector<std::filesystem::path>{}},
+        log, process.reports, process.timers, process.clock);
     const auto frame =
         start_alone(station, "handoff", StationKind::handoff,
-                    {.listen = once ? std::string() : s.metrics, .tls = {}, .plain = s.plain}, process.services);
+                    {.listen = once ? std::string() : s.metrics, .tls = {}, .plain = s.plain, .routes = page.routes()},
+                    process.services);
     if (!frame) return fail_with(weir_handoff, frame.error());
     process.report_latched(weir_handoff);
-    if (const auto address = (*frame)->control_address(); !address.empty())
+    if (const auto address = (*frame)->control_address(); !address.empty()) {
         complain(weir_handoff, "metrics on port " + address.substr(address.rfind(':') + 1));
+        complain(weir_handoff, "the page is at " + page_address(address, false));
+    }
     watch(station, once, process);
     const auto stopped = (*frame)->wind_down(as_long_as_it_takes);
 

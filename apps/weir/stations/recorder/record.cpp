@@ -19,6 +19,8 @@
 #include "stations/recorder/commands.hpp"
 #include "stations/recorder/recorder_settings.hpp"
 #include "stations/recorder/recorder_station.hpp"
+#include "weir/catalogue/catalogue_place.hpp"
+#include "weir/control/lone_page.hpp"
 #include "weir/recorder/recorder.hpp"
 
 namespace weir::app {
@@ -123,14 +125,22 @@ void keep_descriptors_for_files(recorder::RecorderOptions& options) {
     connections = static_cast<std::uint32_t>(most);
 }
 
+/// That the page can read: not those of a server.
+std::vector<std::filesystem::path> catalogue_files(const recorder::RecorderOptions& options) {
+    if (!options.catalogue.empty()) return {};
+    return {catalogue::catalogue_path(options.directories.front())};
+}
+
 void report_start(const recorder::RecorderOptions& options, const recorder::Recorder& recorder,
-                  const std::string& metrics) {
+                  const std::string& metrics, bool plain) {
     if (!options.sync) complain(weir_record, "sync is OFF: events are acknowledged without being on stable storage");
     complain(weir_record, fmt::format("run {}{}, listening on port {}{}, metrics on {}, mode {}, memory {}",
                                       number(recorder.run()), recorder.continued() ? " (continued)" : "",
                                       recorder.port(), options.receiver.tls.any() ? " with TLS" : "",
                                       metrics.empty() ? "none" : "port " + metrics.substr(metrics.rfind(':') + 1),
                                       name(options.mode), to_string(options.memory)));
+    if (const auto page = page_address(metrics, options.receiver.tls.any() && !plain); !page.empty())
+        complain(weir_record, "the page is at " + page);
     for (const auto& volume : recorder.volumes()) complain(weir_record, "writing to " + volume);
 }
 
@@ -159,15 +169,22 @@ int run_record(RecordOptions& options) {
 
     keep_descriptors_for_files(*recorder_options);
     const auto& name = options.settings.options.recorder;
-    StationProcess process(name);
+    control::LogBook log;
+    StationProcess process(name, 0, control::log_book_sink(log));
     RecorderStation station(*recorder_options, name, wire::StationId{1}, process.services,
                             options.settings.stop_deadline);
-    const auto frame = start_alone(station, name, StationKind::record,
-                                   {options.settings.metrics, recorder_options->receiver.tls, options.settings.plain},
-                                   process.services);
+    control::LonePage page({.name = name,
+                            .kind = StationKind::record,
+                            .status = [&station] { return station.status(); },
+                            .catalogues = catalogue_files(*recorder_options)},
+                           log, process.reports, process.timers, process.clock);
+    const auto frame =
+        start_alone(station, name, StationKind::record,
+                    {options.settings.metrics, recorder_options->receiver.tls, options.settings.plain, page.routes()},
+                    process.services);
     if (!frame) return fail_with(weir_record, frame.error());
     process.report_latched(weir_record);
-    report_start(*recorder_options, station.recorder(), (*frame)->control_address());
+    report_start(*recorder_options, station.recorder(), (*frame)->control_address(), options.settings.plain);
 
     process.manager.ready();
     watch(station, process);

@@ -110,7 +110,12 @@ const recorder::Recorder& RecorderStation::recorder() const {
 
 service::StationStatus RecorderStation::status() const {
     const std::scoped_lock lock(mutex_);
-    const auto now = recorder_ ? recorder_->summary() : last_;
+    auto now = recorder_ ? recorder_->summary() : last_;
+    now.paused = recorder_ && now.paused;
+    return status_of(now, options_.unique_events);
+}
+
+service::StationStatus status_of(const recorder::RecorderSummary& now, bool unique_events) {
     service::StationStatus status;
     if (now.run != RunNumber{}) status.run = now.run;
     status.metered = true;
@@ -121,14 +126,13 @@ service::StationStatus RecorderStation::status() const {
     status.ledger.in_hand = now.copies_in_hand;
     std::uint64_t events_rejected = 0;
     for (const auto& [reason, count] : now.events_rejected) events_rejected += count;
-    status.counters = {
-        {"events", static_cast<double>(now.receiver.received)},
-        {"events_rejected", static_cast<double>(events_rejected)},
-        {"bytes_stored", static_cast<double>(now.bytes_stored)},
-        {"files", static_cast<double>(now.files)},
-        {"events_recorded", static_cast<double>(options_.unique_events ? now.events_stored : now.copies_stored)},
-        {"connections", static_cast<double>(now.receiver.connections)},
-        {"paused", recorder_ && now.paused ? 1.0 : 0.0}};
+    status.counters = {{"events", static_cast<double>(now.receiver.received)},
+                       {"events_rejected", static_cast<double>(events_rejected)},
+                       {"bytes_stored", static_cast<double>(now.bytes_stored)},
+                       {"files", static_cast<double>(now.files)},
+                       {"events_recorded", static_cast<double>(unique_events ? now.events_stored : now.copies_stored)},
+                       {"connections", static_cast<double>(now.receiver.connections)},
+                       {"paused", now.paused ? 1.0 : 0.0}};
     return status;
 }
 

@@ -60,6 +60,9 @@ private:
     service::Metrics::Collection collection_;
 };
 
+/// What a recorder says of itself in a run. `unique_events`: each event counts once, however many streams it has.
+[[nodiscard]] service::StationStatus status_of(const recorder::RecorderSummary& summary, bool unique_events);
+
 /// [record.NAME] of a partition file.
 class RecorderStationSettings final : public StationSettings {
 public:

@@ -12,6 +12,7 @@
 #include <deque>
 #include <mutex>
 
+#include "page/event_look.hpp"
 #include "page/live_view.hpp"
 #include "weir/base/named_thread.hpp"
 #include "weir/control/run_json.hpp"
@@ -74,21 +75,20 @@ std::optional<RunNumber> run_number(std::string_view text) {
 
 class RunPage::State {
 public:
-    State(const RunServiceParts& parts, OperatorLease& lease, RunPageOptions options, service::Timers& timers,
-          const Clock& clock)
-        : parts_(parts),
-          lease_(lease),
+    State(RunPageParts parts, RunPageOptions options, service::Timers& timers, const Clock& clock)
+        : parts_(std::move(parts)),
           options_(std::move(options)),
           clock_(clock),
           server_(fmt::format("{}-{}", ::getpid(), clock.wall().time_since_epoch().count())),
           archive_(options_.archive),
           history_(clock),
+          events_(options_.tls, options_.describe_event),
           live_([this] { return document(); }),
           thread_("page-archive", [this](const std::stop_token& stop) { answer_questions(stop); }),
           timer_(timers.every(std::chrono::seconds{1}, [this] { tick(); })) {}
 
     void tick() {
-        const auto view = parts_.control.view();
+        const auto view = parts_.view();
         auto counts = live_counts(view, clock_.now());
         LiveRates rates;
         {
@@ -121,6 +121,25 @@ public:
                                query.names.assign(partition_series.begin(), partition_series.end());
                            answer(page::json_answer(history_.to_json(query.span, query.names), request));
                        }});
+        if (parts_.lease != nullptr) add_run_routes(all);
+        else all.push_back(log_route(parts_.log));
+        all.push_back({Method::get, "/files", [this](const auto& request, const auto& answer) {
+                           const auto run = run_number(query_value(request.query, "run"));
+                           ask(request, answer, [this, run] { return archive_.files(run); });
+                       }});
+        if (options_.describe_event) {
+            all.push_back({Method::get, "/event", [this](const auto& request, const auto& answer) {
+                               events_.next(parts_.view().stations, request, answer);
+                           }});
+            all.push_back({Method::get, "/event/*", [this](const auto& request, const auto& answer) {
+                               answer(events_.bytes(std::string_view(request.path).substr(7)));
+                           }});
+        }
+        return all;
+    }
+
+private:
+    void add_run_routes(std::vector<service::HttpRoute>& all) {
         all.push_back({Method::post, "/control",
                        [this](const auto& request, const auto& answer) { answer(take_control(request)); }});
         all.push_back({Method::get, "/runs", [this](const auto& request, const auto& answer) {
@@ -132,17 +151,11 @@ public:
                            if (!run) return answer(service::http_error(400, "which run? /runs/NUMBER"));
                            ask(request, answer, [this, run = *run] { return archive_.run(run); });
                        }});
-        all.push_back({Method::get, "/files", [this](const auto& request, const auto& answer) {
-                           const auto run = run_number(query_value(request.query, "run"));
-                           ask(request, answer, [this, run] { return archive_.files(run); });
-                       }});
-        return all;
     }
 
-private:
     /// Called by the live document when somebody asks.
     json::object document() {
-        const auto view = parts_.control.view();
+        const auto view = parts_.view();
         LiveRates rates;
         {
             const std::scoped_lock lock(mutex_);
@@ -168,11 +181,11 @@ private:
         }
         for (const auto& name : options_.further) further.emplace_back(json::safe(name));
         json::value control;
-        if (const auto holder = lease_.holder())
+        if (const auto holder = parts_.lease == nullptr ? std::nullopt : parts_.lease->holder())
             control = json::object{{"person", json::safe(holder->person)}, {"since", seconds_of(holder->since)}};
         return {{"server", server_},
                 {"time", seconds_of(clock_.wall())},
-                {"kind", "partition"},
+                {"kind", parts_.lease == nullptr ? "station" : "partition"},
                 {"partition", live_partition(parts_.partition, view, rates)},
                 {"stations", live_stations(view.stations)},
                 {"hosts", std::move(hosts)},
@@ -200,15 +213,15 @@ private:
             return service::http_error(400, "\"command\" is take, force or release");
         json::object given;
         if (command == "release") {
-            if (const auto released = lease_.release(secret); !released) return page_refusal(released.error());
+            if (const auto released = parts_.lease->release(secret); !released) return page_refusal(released.error());
         } else {
-            const auto taken = lease_.take(request.person.empty() ? named : request.person, command == "force");
+            const auto taken = parts_.lease->take(request.person.empty() ? named : request.person, command == "force");
             if (!taken) return page_refusal(taken.error());
             given["lease"] = *taken;
         }
         live_.renew();
         json::value person, since;
-        if (const auto holder = lease_.holder()) {
+        if (const auto holder = parts_.lease->holder()) {
             person = json::safe(holder->person);
             since = seconds_of(holder->since);
         }
@@ -250,13 +263,13 @@ private:
         }
     }
 
-    const RunServiceParts parts_;
-    OperatorLease& lease_;
+    const RunPageParts parts_;
     const RunPageOptions options_;
     const Clock& clock_;
     const std::string server_;  // another one when run control was started anew
     RunArchive archive_;        // of the thread
     page::History history_;
+    EventLook events_;
     std::mutex mutex_;
     LiveCounts counts_;
     LiveRates rates_;
@@ -267,9 +280,8 @@ private:
     service::Timers::Periodic timer_;  // the last member: it ends before what it uses is gone
 };
 
-RunPage::RunPage(const RunServiceParts& parts, OperatorLease& lease, RunPageOptions options, service::Timers& timers,
-                 const Clock& clock)
-    : state_(std::make_unique<State>(parts, lease, std::move(options), timers, clock)) {}
+RunPage::RunPage(RunPageParts parts, RunPageOptions options, service::Timers& timers, const Clock& clock)
+    : state_(std::make_unique<State>(std::move(parts), std::move(options), timers, clock)) {}
 RunPage::~RunPage() = default;
 
 std::vector<service::HttpRoute> RunPage::routes() { return state_->routes(); }

@@ -182,10 +182,7 @@ std::vector<service::HttpRoute> run_routes(const RunServiceParts& parts) {
              document["hosts"] = std::move(hosts);
              answer(answer_of(document));
          }},
-        {Method::get, "/log",
-         [parts](const service::HttpRequest& request, const service::HttpAnswer& answer) {
-             answer(log_after(parts.log, after_of(request.query)));
-         }},
+        log_route(parts.log),
         {Method::get, "/alarms",
          [parts](const service::HttpRequest&, const service::HttpAnswer& answer) {
              answer(answer_of(json::object{{"alarms", alarms_of(parts.reports, parts.control.view().stations)}}));
@@ -202,6 +199,12 @@ std::vector<service::HttpRoute> run_routes(const RunServiceParts& parts) {
          [parts](const service::HttpRequest&, const service::HttpAnswer& answer) { answer(targets_of(parts)); }},
         service::metrics_route(parts.metrics),
     };
+}
+
+service::HttpRoute log_route(LogBook& log) {
+    return {Method::get, "/log", [&log](const service::HttpRequest& request, const service::HttpAnswer& answer) {
+                answer(log_after(log, after_of(request.query)));
+            }};
 }
 
 json::array alarms_of(const service::Reports& reports, const std::vector<StationView>& stations) {

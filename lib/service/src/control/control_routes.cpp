@@ -138,6 +138,7 @@ std::vector<HttpRoute> control_routes(FrameLoop& loop, const StationServices& se
                               tap_event(samples, clock, request, answer);
                           }});
     question("/alarms", [&reports = services.reports] { return alarms_of(reports); });
+    routes.insert(routes.end(), options.routes.begin(), options.routes.end());
     if (options.read_only) return routes;
     routes.push_back({post, "/transition", [&loop](const HttpRequest& request, HttpAnswer answer) {
                           transition(loop, request, std::move(answer));

@@ -38,6 +38,9 @@ struct RunServiceParts {  // all of them outlive the server
 /// GET /partition /log /alarms /metrics /targets, POST /run /alarms/acknowledge.
 [[nodiscard]] std::vector<service::HttpRoute> run_routes(const RunServiceParts& parts);
 
+/// GET /log?after=N. The log outlives the server.
+[[nodiscard]] service::HttpRoute log_route(LogBook& log);
+
 /// Of run control and of all stations, as GET /alarms lists them.
 [[nodiscard]] boost::json::array alarms_of(const service::Reports& reports, const std::vector<StationView>& stations);
 

@@ -16,10 +16,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "weir/base/result.hpp"
 #include "weir/service/control_access.hpp"
 #include "weir/service/control_messages.hpp"
+#include "weir/service/http_server.hpp"
 #include "weir/service/monitoring_objects.hpp"
 #include "weir/service/state_machine.hpp"
 #include "weir/service/station.hpp"
@@ -44,9 +46,10 @@ struct StationFrameOptions {
     std::chrono::milliseconds deadline{30'000};  // of a transition, where neither the request nor the next line has one
     std::map<Transition, std::chrono::milliseconds> deadlines{};
     std::chrono::milliseconds grace{5000};  // a stop that is later than its deadline by this ends the process
-    ReadSample read_sample{};    // for GET /sample/object, on the control port's thread; empty: there is no such path
-    TapMatches tap_matches{};    // for GET /tap, on the threads that offer events; empty: there is no such path
-    bool asker_reports = false;  // the caller of request() reports what failed: no report of it here
+    ReadSample read_sample{};  // for GET /sample/object, on the control port's thread; empty: there is no such path
+    TapMatches tap_matches{};  // for GET /tap, on the threads that offer events; empty: there is no such path
+    std::vector<HttpRoute> routes{};         // further ones of the control port; what they use outlives the frame
+    bool asker_reports = false;              // the caller of request() reports what failed: no report of it here
     std::function<void(int)> end_process{};  // how; empty: at once (_exit), since what hangs may hang destructors too
 };
 

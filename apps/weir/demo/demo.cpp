@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weir demo`: a recorder, senders with the realistic mix (and real events), the proof of every stored
-// byte, and a report. Nothing to configure.
+// byte, and a report; a page in the browser while it lasts. Nothing to configure.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -13,10 +14,12 @@
 #include "cli/output.hpp"
 #include "cli/process/signals.hpp"
 #include "cli/progress.hpp"
-#include "send/commands.hpp"
+#include "demo/commands.hpp"
 #include "send/sending.hpp"
+#include "stations/recorder/recorder_station.hpp"
 #include "weir/catalogue/catalogue_place.hpp"
 #include "weir/catalogue/sqlite_catalogue.hpp"
+#include "weir/control/lone_page.hpp"
 #include "weir/datafile/directory_lock.hpp"
 #include "weir/recorder/recorder.hpp"
 #include "weir/recovery/verification.hpp"
@@ -39,6 +42,8 @@ struct DemoOptions {
     std::uint32_t connections = 4;
     Bytes size_max = 20_GiB;
     std::uint64_t seed = 1;
+    std::string page = "127.0.0.1:0";
+    bool stay = false;
     bool json = false;
 };
 
@@ -227,6 +232,69 @@ void print_report(const Outcome& o, const DemoOptions& options, const std::vecto
           options.directory.native());
 }
 
+/// What is reported, on stderr. For several threads.
+class DemoSink final : public service::ReportSink {
+public:
+    void show(const service::SubmittedReport& report) override {
+        const std::scoped_lock lock(mutex_);
+        complain(command_name, text_of(report));
+    }
+
+private:
+    std::mutex mutex_;
+};
+
+std::vector<std::unique_ptr<service::ReportSink>> sinks_of_demo(control::LogBook& log) {
+    std::vector<std::unique_ptr<service::ReportSink>> sinks;
+    sinks.push_back(std::make_unique<DemoSink>());
+    sinks.push_back(control::log_book_sink(log));
+    return sinks;
+}
+
+/// The page of the recorder, while it records and when it has ended.
+class DemoPage {
+public:
+    DemoPage(const DemoOptions& options, service::Reports& reports, control::LogBook& log, const Clock& clock)
+        : listen_(options.page),
+          timers_(clock),
+          page_({.name = "demo",
+                 .kind = StationKind::record,
+                 .status = [this] { return status(); },
+                 .over = [this] { return over_.load(); },
+                 .catalogues = {catalogue::catalogue_path(options.directory)}},
+                log, reports, timers_, clock) {}
+
+    Result<> start() {
+        if (listen_.empty()) return {};
+        timers_.start();
+        server_.emplace(WEIR_TRY(service::HttpServer::start({.listen = listen_}, page_.routes())));
+        complain(command_name, fmt::format("the page is at http://{}", server_->address()));
+        return {};
+    }
+    void shows(const recorder::Recorder* recorder) {
+        const std::scoped_lock lock(mutex_);
+        if (recorder == nullptr && recorder_ != nullptr) last_ = recorder_->summary();
+        recorder_ = recorder;
+        over_ = recorder == nullptr;
+    }
+    [[nodiscard]] bool served() const noexcept { return server_.has_value(); }
+
+private:
+    service::StationStatus status() {
+        const std::scoped_lock lock(mutex_);
+        return status_of(recorder_ != nullptr ? recorder_->summary() : last_, false);
+    }
+
+    const std::string listen_;
+    std::mutex mutex_;
+    const recorder::Recorder* recorder_ = nullptr;  // of run_demo()
+    recorder::RecorderSummary last_{};
+    std::atomic<bool> over_{false};
+    service::Timers timers_;
+    control::LonePage page_;
+    std::optional<service::HttpServer> server_;  // the last member: nobody asks while the rest ends
+};
+
 int run_demo(const DemoOptions& options) {
     if (auto prepared = prepare(options.directory); !prepared) return fail_with(command_name, prepared.error());
     Signals signals;
@@ -235,15 +303,16 @@ int run_demo(const DemoOptions& options) {
     recorder_options.directories = {options.directory};
     recorder_options.create_directories = true;
     recorder_options.project = "data_demo";
-    std::mutex mutex;
-    auto recorder = recorder::Recorder::open(
-        recorder_options,
-        [&](const Report& report) {
-            const std::scoped_lock lock(mutex);
-            complain(command_name, text_of(report));
-        },
-        clock);
+    control::LogBook log;
+    service::Reports reports("demo", clock, sinks_of_demo(log));
+    DemoPage page(options, reports, log, clock);
+    auto recorder = recorder::Recorder::open(recorder_options, reports.reporter(), clock);
     if (!recorder) return fail_with(command_name, recorder.error());
+    page.shows(recorder->get());
+    if (const auto served = page.start(); !served) {
+        page.shows(nullptr);
+        return fail_with(command_name, served.error());
+    }
     (*recorder)->start();
     Outcome outcome;
     outcome.run = (*recorder)->run();
@@ -251,6 +320,7 @@ int run_demo(const DemoOptions& options) {
     const auto stopped = (*recorder)->stop(30s);
     outcome.recorder = (*recorder)->summary();
     const auto volumes = (*recorder)->volumes();
+    page.shows(nullptr);
     if (!sent) return fail_with(command_name, sent.error());
     if (!stopped) return fail_with(command_name, stopped.error());
     recorder->reset();
@@ -259,6 +329,12 @@ int run_demo(const DemoOptions& options) {
         print_json(to_json(outcome, options));
     } else {
         print_report(outcome, options, volumes);
+    }
+    if (options.stay && page.served()) {
+        flush_output();
+        complain(command_name, "the page stays; Ctrl-C ends it");
+        while (!signals.wait(1h)) {
+        }
     }
     return outcome.good() ? exit_good : exit_bad;
 }
@@ -275,6 +351,9 @@ void add_demo(CLI::App& parent, Command& chosen) {
     add_value(command, "--connections", options->connections, "K", "connections of the mix");
     add_value(command, "--size-max", options->size_max, "SIZE", "ends after this much, or a third of the free space");
     add_value(command, "--seed", options->seed, "S", "of the mix");
+    add_value(command, "--page", options->page, "H:P",
+              "where the page is served; port 0: any free one; empty: nowhere");
+    add_flag(command, "--stay", options->stay, "the page stays after the report, until Ctrl-C");
     add_json_flag(command, options->json);
     command.callback([options, &chosen] { chosen = [options] { return run_demo(*options); }; });
 }
