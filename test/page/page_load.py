@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """page_load.py [STATIONS CLIENTS SECONDS]: what the page costs (100, 50, 20): the main thread of a browser that shows so many stations, run
 control without and with so many clients that ask every second, and the data of a partition that goes as fast as it can, without and with those
-clients in turn. Stations are simulated as in test/hosts/many_stations.py. Prints one line of JSON; `./run page` runs it."""
+clients in turn. Stations are simulated as in test/hosts/many_stations.py. Prints two lines of JSON; `./run page` runs it."""
 import json
 import os
 import pathlib
@@ -101,44 +101,82 @@ def simulated(stations, clients, seconds):
                 "live_bytes": len(document), **asked}
 
 
-def full_rate(clients, windows, seconds):
-    """Ratios of neighbouring windows: events recorded with clients over events recorded without."""
-    with tempfile.TemporaryDirectory(prefix="weir-page-") as folder:
+class FullRate:
+    """A partition that goes as fast as it can. compare() looks at it in windows, every second one with something beside it."""
+
+    def __init__(self, folder):
+        self.directory = pathlib.Path(folder) / "D"
         file = pathlib.Path(folder) / "generator.toml"
         text = (ROOT / "examples" / "generator.toml").read_text()
-        file.write_text(text.replace("rate = 1000 ", "rate = 0 "))
-        run = subprocess.Popen([WEIR, "run", file, "--dir", f"{folder}/D", "--events", "2000000000"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            place = pathlib.Path(folder) / "D" / "run-control.json"
-            address = until(lambda: place.exists() and json.loads(place.read_text())["control"], "run control answers")
+        file.write_text(text.replace("rate = 1000 ", "rate = 0 ").replace('rob_size = "2kB"', 'rob_size = "200B"'))  # the disk is to last
+        self.run = subprocess.Popen([WEIR, "run", file, "--dir", self.directory, "--events", "2000000000"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        place = self.directory / "run-control.json"
+        self.address = until(lambda: place.exists() and json.loads(place.read_text())["control"], "run control answers")
+        until(lambda: self.look()[0] > 1000, "events are recorded")
 
-            def recorded():
-                with urllib.request.urlopen(f"http://{address}/partition", timeout=60) as answer:
-                    return json.loads(answer.read())["events"]["recorded"]
+    def look(self):
+        """(events recorded, CPU seconds of all stations) so far."""
+        with urllib.request.urlopen(f"http://{self.address}/partition", timeout=60) as answer:
+            partition = json.loads(answer.read())
+        return partition["events"]["recorded"], sum(cpu_seconds(s["pid"]) for s in partition["stations"] if s["pid"] > 0)
 
-            until(lambda: recorded() > 1000, "events are recorded")
-            rates = []
-            for window in range(windows):
-                asking = Clients(address, clients, seconds) if window % 2 else None
-                before, begin = recorded(), time.monotonic()
-                time.sleep(seconds)
-                rates.append((recorded() - before) / (time.monotonic() - begin))
-                if asking:
-                    asking.answered()
-                time.sleep(0.5)
-        finally:
-            run.terminate()
-            run.wait(120)
-    ratios = [2 * rates[i] / (rates[i - 1] + rates[i + 1]) for i in range(1, windows - 1, 2)]
-    return {"rate_hz": round(statistics.median(rates[::2])), "ratio_median": round(statistics.median(ratios), 4),
-            "ratio_quartiles": [round(q, 4) for q in statistics.quantiles(ratios, n=4)[::2]], "pairs": len(ratios)}
+    def compare(self, beside, windows, seconds):
+        """`beside(seconds)` begins it, and returns what waits for its end. Ratios with it over without, of neighbouring windows."""
+        rates, costs = [], []
+        for window in range(windows):
+            wait = beside(seconds) if window % 2 else lambda: None
+            (events, cpu), begin = self.look(), time.monotonic()
+            time.sleep(seconds)
+            more, later = self.look()
+            rates.append((more - events) / (time.monotonic() - begin))
+            costs.append((later - cpu) / max(more - events, 1))
+            wait()
+            time.sleep(0.5)
+
+        def ratios(values):
+            all_of_them = [2 * values[i] / (values[i - 1] + values[i + 1]) for i in range(1, windows - 1, 2)]
+            low, middle, high = statistics.quantiles(all_of_them, n=4)
+            return {"median": round(middle, 4), "quartiles": [round(low, 4), round(high, 4)]}
+
+        return {"rate_hz": round(statistics.median(rates[::2])), "rate": ratios(rates), "cpu_of_stations_an_event": ratios(costs), "pairs": windows // 2}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.run.terminate()
+        self.run.wait(120)
+
+
+def full_rate(clients, windows, seconds):
+    with tempfile.TemporaryDirectory(prefix="weir-page-") as folder, FullRate(folder) as partition:
+        tapped = []
+
+        def taps(for_seconds):
+            """Two that take all they get; on a processor only while nobody else wants it, as if they were on other machines."""
+            tapping = []
+            for i in range(2):
+                with open(pathlib.Path(folder) / f"tap-{i}", "wb") as out:
+                    tapping.append(subprocess.Popen(["chrt", "-i", "0", WEIR, "tap", "--dir", partition.directory, "--rate", "0"], stdout=out, stderr=subprocess.DEVNULL))
+
+            def wait():
+                for i, one in enumerate(tapping):
+                    one.terminate()
+                    one.wait(60)
+                    tapped.append((pathlib.Path(folder) / f"tap-{i}").read_bytes().count(b"\n"))
+            return wait
+
+        with_clients = partition.compare(lambda s: Clients(partition.address, clients, s).answered, windows, seconds)
+        with_taps = partition.compare(taps, windows, seconds)
+        return {"clients": with_clients, "two taps": {**with_taps, "tapped_a_window": round(statistics.mean(tapped), 1)}}
 
 
 def main():
     if sys.argv[1:2] == ["ask"]:
         return ask_every_second(sys.argv[2], int(sys.argv[3]), float(sys.argv[4]))
     stations, clients, seconds = (int(word) for word in (sys.argv[1:4] + ["100", "50", "20"][len(sys.argv) - 1:]))
-    print(json.dumps({**simulated(stations, clients, seconds), "full_rate": full_rate(clients, 41, 3)}))
+    print(json.dumps(simulated(stations, clients, seconds)), flush=True)
+    print(json.dumps({"full_rate": full_rate(clients, 31, 3)}))
 
 
 if __name__ == "__main__":
