@@ -185,5 +185,31 @@ class PageSafetyTest(ProgramTest):
         until_text(own_page, "main", "none yet")
 
 
+class ViewTest(ProgramTest):
+    def test_whoever_has_the_token_looks_at_another_port_and_commands_nothing(self):
+        chromium = Browser()
+        self.addCleanup(chromium.close)
+        partition = Partition(self.folder, "--view", "127.0.0.1:0")
+        self.addCleanup(lambda: partition.running() and partition.stop())
+        address = partition.printed(r"looks at the page: (http://\S+)").group(1)
+        place = urllib.parse.urlsplit(address)
+        self.assertEqual((partition.directory / "view-token").read_text().strip(), place.query.removeprefix("token="))
+        self.assertEqual((partition.directory / "view-token").stat().st_mode & 0o777, 0o600)
+        page = chromium.page(address)
+        until_text(page, "#state", "ready")
+        self.assertEqual(urllib.parse.urlsplit(page.url).query, "", "the token is not left in the address")
+        until_text(page, "main", "only looked at")
+        self.assertFalse(page.locator("#take").is_visible())
+        self.assertFalse(page.get_by_role("button", name="Start a run").is_visible())
+        answers = page.evaluate("""async () => {
+            const ask = (path, body) => fetch(path, {method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(body)}).then((a) => a.status);
+            return [await ask("/run", {command: "start"}), await ask("/control", {command: "take", person: "eve"})];
+        }""")
+        self.assertEqual(answers, [403, 403])
+        stranger = chromium.page(f"http://{place.netloc}/")
+        until_text(stranger, "body", "shows a token")
+        self.assertEqual([c for c in chromium.complaints if "403" not in c], [])
+
+
 if __name__ == "__main__":
     weir_program.main()

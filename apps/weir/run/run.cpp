@@ -30,6 +30,7 @@
 #include "run/session/station_reach.hpp"
 #include "run/session/taken_file.hpp"
 #include "run/session/taking_over.hpp"
+#include "run/session/view_port.hpp"
 #include "stations/frame/station_command.hpp"
 #include "weir/base/file.hpp"
 #include "weir/base/system_clock.hpp"
@@ -297,6 +298,12 @@ int run_run(RunOptions& options) {
         routes.push_back(service::renew_route(*join_parts));
     }
     const auto refused = service::report_refusals(reports.reporter(), "run");
+    std::optional<ViewPort> view;
+    if (!options.view.empty()) {
+        auto started = ViewPort::start(options.view, directory->path(), routes, access, refused);
+        if (!started) return fail_with(weir_run, started.error());
+        view.emplace(std::move(*started));
+    }
     const auto server = service::HttpServer::start({.listen = options.listen,
                                                     .access = access,
                                                     .refused = refused,
@@ -324,6 +331,8 @@ int run_run(RunOptions& options) {
                  fmt::format("run control is at {}://{} ({}{}); weir run start --dir {}", access ? "https" : "http",
                              server->address(), access ? "TLS, listens at " + options.listen : "this machine only",
                              joins ? "; hosts join at " + joins->address() : "", directory->path().native()));
+
+    if (view) complain(weir_run, fmt::format("whoever has this address looks at the page: {}", view->address()));
 
     if (options.adopt && stations.look_for_left) {
         std::error_code unknown;
@@ -376,6 +385,8 @@ void add_run(CLI::App& parent, Command& chosen) {
         .group(more_options);
     add_value(command, "--join", options->join, "H:P",
               "address and port where hosts join with a token; else as in the file")
+        .group(more_options);
+    add_value(command, "--view", options->view, "H:P", "a port for the page where whoever has its token only looks")
         .group(more_options);
     add_value(command, "--pages", options->pages, "DIR", "further pages, static files, below /pages/")
         .group(more_options);

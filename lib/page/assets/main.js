@@ -50,7 +50,8 @@ async function poll() {
   const begun = performance.now();
   try {
     const answer = await fetch("/live", {signal: AbortSignal.timeout(2400), cache: "no-store"});
-    if (!answer.ok) throw new Error(answer.status === 403 ? "this browser's certificate may not look here" : `answer ${answer.status}`);
+    if (!answer.ok) throw new Error(answer.status === 403 ? "this browser may not look here: it needs a certificate, or the address with the token" : `answer ${answer.status}`);
+    app.looksOnly = answer.headers.get("Weir-View") === "only";
     take(await answer.json());
     trouble = "";
   } catch (error) {
@@ -115,7 +116,7 @@ function drawHead() {
   at("take").closest(".control").hidden = live.kind === "station";
   const mine = app.control.mine(live);
   setText(at("holder"), mine ? `You (${live.control.person}) are in control.` : live.control ? `${live.control.person} is in control.` : "Nobody is in control.", 120);
-  at("take").hidden = mine;
+  at("take").hidden = mine || app.looksOnly;
   setText(at("take"), live.control ? "Take by force…" : "Take control…");
   at("release").hidden = !mine;
 }

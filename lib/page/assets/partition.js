@@ -87,8 +87,8 @@ function runCard(app) {
       if (name === "pause") node.hidden = p.state === "paused";
       if (name === "resume") node.hidden = p.state !== "paused";
     }
-    commands.hidden = live.kind === "station";
-    setText(why, live.kind === "station" ? "A station that runs alone takes no commands from here." : mine ? `You are in control, ${app.control.person}.` : live.control ? `${live.control.person} is in control: who is not can look, and change nothing.` : "Take control (above) to give commands.");
+    commands.hidden = live.kind === "station" || app.looksOnly;
+    setText(why, app.looksOnly ? "At this address the page is only looked at." : live.kind === "station" ? "A station that runs alone takes no commands from here." : mine ? `You are in control, ${app.control.person}.` : live.control ? `${live.control.person} is in control: who is not can look, and change nothing.` : "Take control (above) to give commands.");
   };
   return element;
 }

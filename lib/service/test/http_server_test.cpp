@@ -274,5 +274,50 @@ TEST_F(HttpPosting, ANameThatItsOwnerLetsLeadHereIsNotThisServer) {
     EXPECT_THAT(post("Origin: http://\r\n"), StartsWith("HTTP/1.1 403 "));
 }
 
+TEST(HttpToken, WhoeverShowsItLooksAndChangesNothing) {
+    const std::string token = "0123456789abcdef0123";
+    int posted = 0;
+    const auto refused = std::make_shared<std::vector<HttpRefusal>>();
+    auto server =
+        HttpServer::start({.token = token, .refused = [refused](const HttpRefusal& one) { refused->push_back(one); }},
+                          {{HttpRoute::Method::get, "/",
+                            [](const auto&, const auto& answer) { answer({.status = 200, .body = "page"}); }},
+                           {HttpRoute::Method::post, "/run",
+                            [&](const auto&, const auto& answer) { ++posted, answer({.status = 200}); }}});
+    ASSERT_TRUE(server);
+    const auto ask = [&](const std::string& line, const std::string& header) {
+        const Client client(server->port());
+        client.send(line + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" + header + "\r\n");
+        return client.receive_all().value_or("no answer");
+    };
+    const auto cookie = fmt::format("weir-token-{}=", server->port());
+    for (const auto& header :
+         {std::string(), "Cookie: " + cookie + token.substr(1) + "\r\n", "Cookie: other=" + token + "\r\n",
+          std::string("Authorization: Bearer \r\n"), "Authorization: Basic " + token + "\r\n"}) {
+        EXPECT_THAT(ask("GET /", header), AllOf(StartsWith("HTTP/1.1 403"), HasSubstr("shows a token"))) << header;
+    }
+    EXPECT_THAT(ask("GET /?token=" + token + "0", ""), StartsWith("HTTP/1.1 403"));
+    EXPECT_THAT(ask("GET /live?token=" + token, ""), StartsWith("HTTP/1.1 403"));
+    EXPECT_EQ(refused->size(), 7U);
+    const auto first = ask("GET /?token=" + token, "");
+    EXPECT_THAT(first, AllOf(StartsWith("HTTP/1.1 303"), HasSubstr("Location: /\r\n"),
+                             HasSubstr("Set-Cookie: " + cookie + token + "; Path=/; HttpOnly; SameSite=Lax\r\n")));
+    for (const auto& header : {"Cookie: a=b; " + cookie + token + "\r\n", "Authorization: Bearer " + token + "\r\n"}) {
+        EXPECT_THAT(ask("GET /", header),
+                    AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("Weir-View: only"), HasSubstr("page")));
+        EXPECT_THAT(ask("POST /run", header + std::string("Content-Type: application/json\r\nContent-Length: 0\r\n")),
+                    StartsWith("HTTP/1.1 403"));
+    }
+    EXPECT_EQ(posted, 0);
+}
+
+TEST(HttpToken, ATokenThatCouldBeGuessedOrWouldBreakAHeaderIsRefused) {
+    for (const auto* token : {"short", "0123456789abcde\r\nX: y", "0123456789 abcdef"}) {
+        const auto server = HttpServer::start({.token = token}, {});
+        ASSERT_FALSE(server) << token;
+        EXPECT_THAT(server.error().message(), HasSubstr("16 to 128 letters and digits"));
+    }
+}
+
 }  // namespace
 }  // namespace weir::service

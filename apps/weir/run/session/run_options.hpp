@@ -27,6 +27,7 @@ struct RunOptions {
     bool standby = false;         // takes over when the run control of the directory is gone
     std::string engine;           // empty: as in the file
     std::string join;             // empty: as in the file
+    std::string view;             // where the page is for whoever has its token; empty: nowhere
     std::filesystem::path pages;  // of further pages; empty: none
     bool wait = false;
     bool json = false;

@@ -43,6 +43,12 @@ std::function<void(const HttpRefusal&)> report_refusals(Reporter report, std::st
     };
 }
 
+namespace {
+
+bool is_of_token(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+}  // namespace
+
 class HttpServer::Server {
 public:
     Server(const HttpServerOptions& options, std::vector<HttpRoute> routes)
@@ -60,6 +66,9 @@ public:
 
     Result<> listen() {
         const auto endpoint = WEIR_TRY(parse_endpoint(shared_.options.listen));
+        const auto& token = shared_.options.token;
+        if (!token.empty() && (token.size() < 16 || token.size() > 128 || !std::ranges::all_of(token, is_of_token)))
+            return fail(Errc::usage, "a token has 16 to 128 letters and digits");
         if (shared_.options.access) {
             const auto& files = shared_.options.access->tls;
             const bool anyone = shared_.options.anyone;
@@ -81,7 +90,7 @@ public:
         if (!ec) acceptor_.set_option(asio::socket_base::reuse_address(true), ec);
         if (!ec) acceptor_.bind(endpoint, ec);
         if (!ec) acceptor_.listen(asio::socket_base::max_listen_connections, ec);
-        if (!ec) port_ = acceptor_.local_endpoint(ec).port();
+        if (!ec) port_ = shared_.port = acceptor_.local_endpoint(ec).port();
         const auto host = !endpoint.address().is_unspecified() ? endpoint.address()
                           : endpoint.address().is_v6()         ? asio::ip::address(asio::ip::address_v6::loopback())
                                                                : asio::ip::address(asio::ip::address_v4::loopback());

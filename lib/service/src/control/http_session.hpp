@@ -23,7 +23,9 @@
 #include <utility>
 
 #include "control/own_origin.hpp"
+#include "control/view_token.hpp"
 #include "weir/service/http_server.hpp"
+#include "weir/transport/certificate.hpp"
 
 namespace weir::service {
 
@@ -61,6 +63,7 @@ public:
 struct Shared {  // what the server shares with its connections; touched by its thread only, but for the gate
     HttpServerOptions options;
     std::vector<HttpRoute> routes;
+    std::uint16_t port = 0;
     std::list<HttpConnection*> sessions{};  // those that wait for their peers in the order since when
     std::shared_ptr<Gate> gate = std::make_shared<Gate>();
 };
@@ -210,6 +213,9 @@ private:
 
     void find_answer(const HttpRequest& request) {
         const auto verb = parser_->get().method();
+        if (!shared_.options.token.empty()) {
+            if (const auto answer = asks_without_token(request)) return respond(*answer);
+        }
         const bool own = role_ == Role::station && is_for_stations(request.path);
         if (const auto why = not_allowed(verb != http::verb::get && verb != http::verb::head && !own))
             return forbid(*why);
@@ -231,6 +237,32 @@ private:
         if (allowed.empty()) return respond(http_error(404, fmt::format("there is nothing here; there is {}", paths)));
         allow_ = allowed;
         respond(http_error(405, fmt::format("only {}", allowed)));
+    }
+
+    /// The answer to who has not shown the token with this request; nothing: it has.
+    std::optional<HttpResponse> asks_without_token(const HttpRequest& request) {
+        const auto& asked = parser_->get();
+        const auto& token = shared_.options.token;
+        if (const auto shown =
+                token_of(asked[http::field::cookie], asked[http::field::authorization], token_cookie(shared_.port));
+            shown && transport::same_secret(*shown, token)) {
+            const bool reads = asked.method() == http::verb::get || asked.method() == http::verb::head;
+            return reads ? std::nullopt
+                         : std::optional(http_error(403, "who has the token looks, and changes nothing"));
+        }
+        constexpr std::string_view in_query = "token=";
+        if (request.path == "/" && std::string_view(request.query).starts_with(in_query) &&
+            transport::same_secret(std::string_view(request.query).substr(in_query.size()), token)) {
+            HttpResponse response{.status = 303, .body = "", .content_type = "text/plain"};
+            response.headers = {
+                {"Location", "/"},
+                {"Set-Cookie", fmt::format("{}={}; Path=/; HttpOnly; SameSite=Lax{}", token_cookie(shared_.port), token,
+                                           secure ? "; Secure" : "")}};
+            return response;
+        }
+        refuse({}, "it showed no token, or a wrong one");
+        return http_error(403,
+                          "whoever looks here shows a token: open the address that weir run printed, with its token");
     }
 
     /// One question that cannot be answered ends no station.
@@ -305,6 +337,7 @@ private:
         response_.result(answer.status);
         response_.set(http::field::content_type, answer.content_type);
         for (const auto& [name, value] : answer.headers) response_.set(name, value);
+        if (!shared_.options.token.empty()) response_.set("Weir-View", "only");
         if (!allow_.empty()) response_.set(http::field::allow, std::exchange(allow_, {}));
         response_.body() = std::move(answer.body);
         response_.keep_alive(keep_);

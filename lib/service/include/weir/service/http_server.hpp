@@ -34,6 +34,9 @@ struct HttpServerOptions {
     std::optional<ControlAccess> access{};  // mutual TLS; none: plain, and only on addresses of this machine,
     bool plain = false;                     // unless that is wanted: any machine that reaches it may ask
     bool anyone = false;  // with access: the server shows its certificate and asks for none; whoever reaches it may ask
+    /// Whoever has it may look (GET), whoever has not may nothing: GET /?token=... gives it to a browser as a cookie;
+    /// programs show it as "Authorization: Bearer ...". Empty: none is asked for. 16 to 128 letters and digits.
+    std::string token{};
     /// Called for who was not let in, or may not do what it asked. On the server's thread; must not wait.
     std::function<void(const HttpRefusal&)> refused{};
     std::uint32_t connections_max = 32;  // one more takes the place of the one that has waited longest for a request
