@@ -36,7 +36,6 @@ def main(folder):
                     if name == "event":
                         shot.get_by_role("button", name="Next event").click()
                         until_text(shot, "main", "sub-detector")
-                        shot.get_by_role("row", name="0x00430000").get_by_role("button", name="Show").click()
                     time.sleep(2.5)
                     shot.screenshot(path=folder / f"{name}-{'dark' if dark else 'light'}-{width}.png", full_page=width == 390)
                     shot.context.close()

@@ -92,7 +92,7 @@ export function eventView(words) {
     const pairs = [
       ["from", got.station], ["run", count(event.run)], ["global id", count(event.global_id)], ["level-1 id", hex(event.level1_id)],
       ["lumi block", count(event.lumi_block)], ["time", date(header.time)], ["size", `${bytes(event.bytes)} in ${count(event.robs)} ROBs, ${clean(event.format, 40)}, adler32 ${clean(event.adler32, 8)}`],
-      ["streams", list(event.tags).slice(0, 100).join(", ") || "none"], ["status", status], ["trigger", `type ${hex(header.trigger_type, 2)}, crossing ${count(header.bunch_crossing_id)}; words: ${count(header.level1_words)} level-1, ${count(header.level2_words)} level-2, ${count(header.filter_words)} event filter`]];
+      ["streams", list(event.tags).slice(0, 100).join(", ") || "none in its header"], ["status", status], ["trigger", `type ${hex(header.trigger_type, 2)}, crossing ${count(header.bunch_crossing_id)}; words: ${count(header.level1_words)} level-1, ${count(header.level2_words)} level-2, ${count(header.filter_words)} event filter`]];
     facts.replaceChildren(...pairs.flatMap(([name, value]) => {
       const cell = el("dd");
       if (value instanceof Node) cell.append(value);
@@ -122,7 +122,7 @@ export function eventView(words) {
     }, (node, [detector, robs]) => {
       const marked = robs.filter((r) => r.error || list(r.status_names).length).length;
       node.robs = robs;
-      setText(node.firstChild, `sub-detector ${hex(detector, 2)}: ${count(robs.length)} ROBs, ${bytes(robs.reduce((sum, r) => sum + (Number(r.bytes) || 0), 0))}${marked ? `, ▲ ${marked} marked` : ""}`);
+      setText(node.firstChild, `sub-detector ${hex(detector, 2)}: ${robs.length === 1 ? "1 ROB" : count(robs.length) + " ROBs"}, ${bytes(robs.reduce((sum, r) => sum + (Number(r.bytes) || 0), 0))}${marked ? `, ▲ ${marked} marked` : ""}`);
       if (node.open) node.body.update(robs);
     });
     setText(more, event.left_out > 0 ? `${count(event.left_out)} more ROBs are not shown.` : groups.size ? "" : "It has no fragments that can be read.");
