@@ -9,6 +9,7 @@
 #include "cli/output.hpp"
 #include "run/commands.hpp"
 #include "run/partition/certificate_check.hpp"
+#include "run/partition/notify_settings.hpp"
 #include "run/partition/partition_check.hpp"
 #include "run/partition/run_settings.hpp"
 #include "stations/station_kinds.hpp"
@@ -37,6 +38,8 @@ int run_check(const ConfigOptions& options) {
     if (!partition) return fail_with("weir config check", partition.error());
     if (const auto good = check_certificates(*text, options.partition, system_clock().wall()); !good)
         return fail_with("weir config check", good.error());
+    if (const auto good = read_notifiers(*text, options.partition); !good)
+        return fail_with("weir config check", good.error());
     if (options.json) {
         json::array stations;
         for (const auto& station : partition->stations)
@@ -62,8 +65,10 @@ int run_schema(const ConfigOptions&) {
     RunSettings of_run;
     std::vector<std::unique_ptr<StationSettings>> kinds;  // the table refers to them
     service::Settings table;
+    NotifySettings notify;
     shared.declare(table);
     of_run.declare(table);
+    notify.declare(table, "notify.NAME");
     for (const auto kind : station_kinds) {
         auto settings = settings_of(kind);
         if (!settings) continue;
@@ -86,6 +91,14 @@ int run_effective(const ConfigOptions& options) {
     service::Settings table;
     shared.declare(table);
     if (options.station.empty()) of_run.declare(table);
+    auto notifiers = list_notifiers(*text, options.partition.native());
+    if (!notifiers) return fail_with("weir config effective", notifiers.error());
+    std::vector<std::unique_ptr<NotifySettings>> of_notifiers;
+    for (const auto& listed_one : *notifiers) {
+        if (!options.station.empty()) break;
+        of_notifiers.push_back(std::make_unique<NotifySettings>());  // with the defaults
+        of_notifiers.back()->declare(table, "notify." + listed_one.options.name);
+    }
     bool found = options.station.empty();
     for (const auto& station : *listed) {
         if (!options.station.empty() && station.name != options.station) continue;

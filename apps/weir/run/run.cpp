@@ -19,7 +19,9 @@
 #include "run/authority/own_authority.hpp"
 #include "run/commands.hpp"
 #include "run/directory/run_place.hpp"
+#include "run/notify.hpp"
 #include "run/partition/certificate_check.hpp"
+#include "run/partition/notify_settings.hpp"
 #include "run/partition/partition_check.hpp"
 #include "run/records/show_and_diff.hpp"
 #include "run/run_remote.hpp"
@@ -35,6 +37,7 @@
 #include "weir/base/file.hpp"
 #include "weir/base/system_clock.hpp"
 #include "weir/control/lease_keeper.hpp"
+#include "weir/control/notifications.hpp"
 #include "weir/control/run_metrics.hpp"
 #include "weir/control/run_page.hpp"
 #include "weir/control/run_service.hpp"
@@ -50,6 +53,7 @@ using namespace std::chrono_literals;
 
 constexpr auto look_again = 100ms;                   // for machines that did not answer
 constexpr auto no_run_left_patience = 5'000ms;       // for the first of them, where nothing goes on
+constexpr auto notify_patience = 10s;                // at the end, for what notifiers have to send
 constexpr std::uint32_t page_connections_max = 128;  // browsers open several each
 constexpr std::uint32_t page_connections_per_peer_max = 64;
 
@@ -205,6 +209,8 @@ int run_run(RunOptions& options) {
     if (const auto good = check_joins(*partition, options, *shared); !good) return fail_with(weir_run, good.error());
     if (const auto good = check_certificates(record->text, options.partition, system_clock().wall()); !good)
         return fail_with(weir_run, good.error());
+    auto notifiers = read_notifiers(record->text, options.partition);
+    if (!notifiers) return fail_with(weir_run, notifiers.error());
     const auto directory = RunDirectory::prepare(options.directory, record->text, *partition);
     if (!directory) return fail_with(weir_run, directory.error());
     const auto place = lease_place(record->text, options.partition.native());
@@ -266,6 +272,8 @@ int run_run(RunOptions& options) {
     ChangedFile changed(options, *directory, keeper, control, record->text);
     const auto collection = control::collect_partition(metrics, {control, reports, stations.hosts, options.adopt});
     service::Timers timers(clock);
+    control::Notifications notifications(partition->name, std::move(*notifiers),
+                                         {control, reports, timers, metrics, clock});
     control::OperatorLease operator_lease(clock, reports.reporter());
     const control::RunServiceParts parts{*partition,     control,         log,
                                          reports,        metrics,         [&changed] { return changed.apply(); },
@@ -349,6 +357,7 @@ int run_run(RunOptions& options) {
     Foreground foreground(options, control, line, superseded);
     const auto driven = foreground.drive(signals);
     line.clear();
+    notifications.finish(notify_patience, [&] { return signals.wait(0ms); });
     ends_lease.armed = driven.has_value();
     if (!driven) {
         if (stations.leave && superseded()) stations.leave();
@@ -393,6 +402,7 @@ void add_run(CLI::App& parent, Command& chosen) {
     add_json_flag(command, options->json).group(more_options);
     add_run_remote(command, chosen);
     add_run_records(command, chosen);
+    add_run_notify(command, chosen);
     add_authority_commands(command, chosen);
     add_join(command, chosen);
     command.require_subcommand(0, 1);

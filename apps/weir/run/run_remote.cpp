@@ -199,6 +199,13 @@ Result<> end_control(const service::ControlClient& client, const RemoteOptions& 
     return {};
 }
 
+void show_alarms(const service::ControlClient& client) {
+    const auto answer = body_of(client.get("/alarms"));
+    const auto* document = answer ? answer->if_object() : nullptr;
+    const auto* alarms = document != nullptr ? document->if_contains("alarms") : nullptr;
+    if (alarms != nullptr && alarms->is_array()) print("{}", alarms_text(alarms->get_array()));
+}
+
 int run_remote(const RemoteOptions& options) {
     const auto found = client_of(options);
     if (!found) return fail_to_find(options, found.error());
@@ -206,7 +213,9 @@ int run_remote(const RemoteOptions& options) {
     if (options.command == "status" || options.command == "hosts") {
         const auto partition = partition_of(client);
         if (!partition) return fail_with(me(options), partition.error());
-        return show(options, *partition);
+        const int shown = show(options, *partition);
+        if (options.command == "status" && !options.json) show_alarms(client);
+        return shown;
     }
     json::object command{{"command", options.command}};
     if (!options.comment.empty()) command["comment"] = json_text(options.comment);
@@ -347,7 +356,8 @@ void add_run_remote(CLI::App& run, Command& chosen) {
         options->command = name;
         const bool replace = options->command == "replace";
         const bool masks = options->command == "mask" || options->command == "unmask";
-        auto& command = add_command(run, group_stations, name, help,
+        const auto* const group = options->command == "apply" ? more_options : group_stations;
+        auto& command = add_command(run, group, name, help,
                                     fmt::format("weir run {} {}--dir D", name,
                                                 replace ? "ef-1 "
                                                 : masks ? "0x420000 "

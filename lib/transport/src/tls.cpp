@@ -138,6 +138,19 @@ Result<TlsContext> TlsContext::for_stranger() {
     return TlsContext(context);
 }
 
+Result<TlsContext> TlsContext::for_web(const std::filesystem::path& authorities) {
+    auto context = WEIR_TRY(for_stranger());
+    auto* const native = context.native();
+    SSL_CTX_set_verify(native, SSL_VERIFY_PEER, nullptr);
+    if (authorities.empty()) {
+        if (SSL_CTX_set_default_verify_paths(native) != 1)
+            return fail(Errc::io, "cannot read the certificates of this machine's authorities");
+    } else if (SSL_CTX_load_verify_locations(native, authorities.c_str(), nullptr) != 1) {
+        return bad_file("the authorities", authorities, "give a PEM file");
+    }
+    return context;
+}
+
 Result<TlsContext> TlsContext::open(const TlsFiles& files, bool server) {
     if (files.certificate.empty() || files.key.empty() || files.authority.empty())
         return fail(Errc::usage,

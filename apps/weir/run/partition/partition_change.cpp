@@ -24,7 +24,7 @@ Result<Values> values_of(std::string_view text) {
 
 /// Run control needs it before the station starts: where files and catalogues are.
 bool run_control_reads(std::string_view kind, std::string_view key) {
-    if (key == "host" || kind == "hosts" || kind == "engine") return true;
+    if (key == "host" || kind == "hosts" || kind == "engine" || kind == "notify") return true;
     if (kind == name(StationKind::record)) return key == "directories" || key == "catalogue";
     return kind == name(StationKind::handoff) && (key == "recorder" || key == "checksum");
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/partition/partition_check.hpp"
 
+#include "run/partition/notify_settings.hpp"
 #include "run/partition/run_settings.hpp"
 #include "stations/station_kinds.hpp"
 
@@ -10,6 +11,7 @@ Result<control::Partition> check_partition(std::string_view text, const std::fil
                                            const std::vector<std::filesystem::path>& sources) {
     auto partition = WEIR_TRY(control::parse_partition(text, file));
     WEIR_TRY(read_run_settings(text, file));
+    WEIR_TRY(list_notifiers(text, file));
     StationOptions options;
     options.sources = sources;
     options.elsewhere = !partition.hosts.empty();

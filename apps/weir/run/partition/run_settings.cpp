@@ -85,7 +85,7 @@ Result<RunSettings> read_run_settings(std::string_view text, const std::filesyst
     RunSettings run;
     service::Settings settings;
     run.declare(settings);
-    for (const auto* section : {"partition", "data", "network", "security", "hosts", "engine"})
+    for (const auto* section : {"partition", "data", "network", "security", "hosts", "engine", "notify"})
         settings.ignore_section(section);
     for (const auto kind : station_kinds) settings.ignore_section(name(kind));
     WEIR_TRY(settings.read_text(text, partition.native()));

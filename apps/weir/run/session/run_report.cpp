@@ -220,6 +220,20 @@ void print_status(const json::object& partition) {
         print("{}", sources_text(sources->get_array()));
 }
 
+std::string alarms_text(const json::array& alarms) {
+    constexpr std::size_t alarms_shown = 20;
+    std::string text;
+    std::size_t latched = 0;
+    for (const auto& value : alarms) {
+        const auto* alarm = value.if_object();
+        if (alarm == nullptr || text_of(*alarm, "latched") != "true" || latched++ >= alarms_shown) continue;
+        text += fmt::format("ALARM {}: {}: {}\n", printable(text_of(*alarm, "station")),
+                            printable(text_of(*alarm, "name")), printable(text_of(*alarm, "text")));
+    }
+    if (latched > alarms_shown) text += fmt::format("and {} more alarms\n", latched - alarms_shown);
+    return text.empty() ? text : "\n" + text;
+}
+
 std::string hosts_text(const json::array& hosts) {
     const bool groups = std::ranges::any_of(hosts, [](const json::value& value) {
         const auto* host = value.if_object();

@@ -21,6 +21,9 @@ void print_result(const control::RunResult& result, const std::string& where);
 /// The answer of GET /partition, as a table.
 void print_status(const json::object& partition);
 
+/// Those of GET /alarms that nobody has acknowledged, a line each; nothing when there are none.
+[[nodiscard]] std::string alarms_text(const json::array& alarms);
+
 /// The machines of GET /partition as a table.
 [[nodiscard]] std::string hosts_text(const json::array& hosts);
 

@@ -108,6 +108,7 @@ void PartitionSettings::declare(service::Settings& settings) {
     settings.ignore_section("run");
     settings.ignore_section("hosts.*");
     settings.ignore_section("engine.*");
+    settings.ignore_section("notify.*");
     for (const auto kind : station_kinds) settings.ignore_section(fmt::format("{}.*", weir::name(kind)));
 }
 

@@ -51,8 +51,8 @@ Result<Descriptor> input_with(std::string_view text) {
     return file;
 }
 
-/// Of the environment of this process.
-std::vector<char*> narrow_environment() {
+/// Of the environment of this process, and `more`.
+std::vector<char*> narrow_environment(std::vector<std::string>& more) {
     constexpr std::array<std::string_view, 11> kept{
         "PATH=", "HOME=", "USER=", "LOGNAME=", "SHELL=", "LANG=", "LC_", "TMPDIR=", "SLURM_", "SBATCH_", "SCANCEL_"};
     std::vector<char*> narrow;
@@ -62,6 +62,7 @@ std::vector<char*> narrow_environment() {
         if (std::ranges::any_of(kept, [&](std::string_view begin) { return text.starts_with(begin); }))
             narrow.push_back(*variable);
     }
+    for (auto& variable : more) narrow.push_back(variable.data());
     narrow.push_back(nullptr);
     return narrow;
 }
@@ -87,7 +88,7 @@ std::string last_line(std::string_view text) {
 
 Result<EngineCommand> EngineCommand::start(const std::vector<std::string>& words, std::string_view input,
                                            Environment environment, std::chrono::milliseconds deadline,
-                                           const Clock& clock) {
+                                           const Clock& clock, std::vector<std::string> variables) {
     auto out = WEIR_TRY(make_pipe());
     auto err = WEIR_TRY(make_pipe());
     const auto in = WEIR_TRY(input_with(input));
@@ -95,7 +96,7 @@ Result<EngineCommand> EngineCommand::start(const std::vector<std::string>& words
     std::vector<char*> arguments;
     for (auto& word : copies) arguments.push_back(word.data());
     arguments.push_back(nullptr);
-    auto narrow = narrow_environment();
+    auto narrow = narrow_environment(variables);
 
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;

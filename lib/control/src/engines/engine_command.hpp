@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A command of an engine (ssh, sbatch) as a child process that nobody waits for: it is started, looked at, and killed
-// when its time is over.
+// A command of an engine (ssh, sbatch) or of a notifier as a child process that nobody waits for: it is started, looked
+// at, and killed when its time is over.
 #pragma once
 
 #include <sys/types.h>
@@ -25,10 +25,11 @@ public:
         narrow,  // of it only where programs and Slurm are, and whose they are: a job gets a copy, which others may see
     };
     /// `words[0]` is found in PATH. `input` is its stdin. It is a process group of its own: a Ctrl-C for run control is
-    /// none for it. Errc::io: there is no such program, or no process. The clock outlives it.
+    /// none for it. Errc::io: there is no such program, or no process. The clock outlives it. `variables`:
+    /// "NAME=value", besides those of a narrow environment.
     [[nodiscard]] static Result<EngineCommand> start(const std::vector<std::string>& words, std::string_view input,
                                                      Environment environment, std::chrono::milliseconds deadline,
-                                                     const Clock& clock);
+                                                     const Clock& clock, std::vector<std::string> variables = {});
     EngineCommand(EngineCommand&& other) noexcept;
     EngineCommand& operator=(EngineCommand&& other) noexcept;
     ~EngineCommand();  // kills it, with all that it started in its group

@@ -19,7 +19,8 @@ std::vector<std::string> known_sections() {
 }  // namespace
 
 const std::vector<std::string>& shared_sections() {
-    static const std::vector<std::string> words{"partition", "data", "network", "security", "hosts", "engine", "run"};
+    static const std::vector<std::string> words{"partition", "data",   "network", "security",
+                                                "hosts",     "engine", "run",     "notify"};
     return words;
 }
 

@@ -28,7 +28,7 @@ std::vector<std::string> kind_names() {
 
 /// Sections that others read.
 void ignore_others(service::Settings& settings) {
-    for (const auto* shared : {"partition", "data", "network", "security", "run", "hosts.*", "engine.*"})
+    for (const auto* shared : {"partition", "data", "network", "security", "run", "hosts.*", "engine.*", "notify.*"})
         settings.ignore_section(shared);
     for (const auto& kind : kind_names()) settings.ignore_section(kind + ".*");
 }

@@ -105,6 +105,8 @@ private:
             auto& message = parser_->get();
             result.answer = {message.result_int(), std::move(message.body()),
                              std::string(message[http::field::content_type])};
+        } else if (parser_->is_header_done()) {
+            result.answer.status = parser_->get().result_int();
         }
         connected_ = !failed && parser_->keep_alive() && request_.keep_alive();
         tcp().expires_never();
@@ -147,7 +149,7 @@ Result<ControlPlace> parse_control_place(const std::string& address) {
     const auto slash = std::min(address.find('/'), address.size());
     auto host = address.substr(0, slash);
     const auto endpoint = WEIR_TRY(parse_endpoint(host));
-    return ControlPlace{endpoint, std::move(host), address.substr(slash)};
+    return ControlPlace{endpoint, std::move(host), address.substr(slash), {}};
 }
 
 HttpQuestion http_question(const ControlPlace& place, bool post, const std::string& path, const std::string& body,
@@ -170,8 +172,10 @@ Result<std::shared_ptr<ControlConnection>> control_connection(asio::io_context& 
     asio::ssl::context context(tls->context.native());  // and takes it
     ClientTlsStream stream(io, context);
     const auto address = place.endpoint.address();
-    if (!tls->own && !tls->believe && !address.is_loopback() &&
-        !transport::TlsContext::expect(stream.native_handle(), address.to_string()))
+    const bool named = !tls->own && !tls->believe && !address.is_loopback();
+    if ((named || !place.certified.empty()) &&
+        !transport::TlsContext::expect(stream.native_handle(),
+                                       place.certified.empty() ? address.to_string() : place.certified))
         return fail(Errc::io, fmt::format("cannot begin TLS with {}", place.host));
     return std::make_shared<Connection<ClientTlsStream>>(std::move(stream), place, answer_max, &*tls);
 }

@@ -32,7 +32,7 @@ struct Exchanged {
     beast::error_code failed{};  // the answer is there, or why it is not
     std::string why{};           // in words
     bool begun = false;          // bytes of an answer came
-    ControlAnswer answer{};
+    ControlAnswer answer{};      // of one that failed behind its header only the status
 };
 
 /// The answer, or the error of who asked for `path` at `address`.
@@ -56,6 +56,8 @@ struct ControlPlace {
     asio::ip::tcp::endpoint endpoint;
     std::string host;    // "127.0.0.1:41234"
     std::string prefix;  // "/stations/ros-1", or empty
+    std::string certified =
+        {};  // the name that its certificate must be made out for, on any address; empty: as ControlClient has it
 };
 [[nodiscard]] Result<ControlPlace> parse_control_place(const std::string& address);
 

@@ -42,6 +42,9 @@ public:
     /// A client that has no certificate and knows no authority yet. It believes nobody: check_authority() before a byte
     /// is sent.
     [[nodiscard]] static Result<TlsContext> for_stranger();
+    /// A client of servers that are not ours, without a certificate of its own. It believes whom the authorities of
+    /// `authorities`, a PEM file, have signed; empty: those of this machine. Errc::usage: the file is none.
+    [[nodiscard]] static Result<TlsContext> for_web(const std::filesystem::path& authorities);
 
     /// From now on the socket uses TLS: of one that was accepted, or one that begins to connect to `host`, a name or
     /// an address, for which the other side's certificate must be made out unless it is that of a part. Error: out of
