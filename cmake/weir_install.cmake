@@ -138,7 +138,7 @@ endif()
 
 # What must be there before anything is installed; the root's first install rule looks.
 set(weir_installed)
-foreach(target IN LISTS weir_libraries ITEMS weir weir_whole weir-bench weir-bench-front-end weir-bench-triggers weir-selection-worker weir-trigger-worker weir-front-end-worker xrdcks handoff_xrootd)
+foreach(target IN LISTS weir_libraries ITEMS weir weir_whole weir-bench weir-bench-front-end weir-bench-triggers weir-selection-worker weir-trigger-worker weir-front-end-worker weir-monitor-worker xrdcks handoff_xrootd)
   if(TARGET weir_${target})
     set(target weir_${target})
   endif()

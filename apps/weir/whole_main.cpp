@@ -13,6 +13,7 @@
 #include "send/commands.hpp"
 #include "stations/building/commands.hpp"
 #include "stations/handoff/commands.hpp"
+#include "stations/monitor/commands.hpp"
 #include "stations/recorder/commands.hpp"
 #include "stations/selection/commands.hpp"
 #include "sums/commands.hpp"
@@ -33,6 +34,7 @@ constexpr std::array commands{
     KnownCommand{"select", add_select},
     KnownCommand{"filter", add_filter},
     KnownCommand{"handoff", add_handoff},
+    KnownCommand{"monitor", add_monitor},
     KnownCommand{"run", add_run},
     KnownCommand{"host", add_host},
     KnownCommand{"top", add_top},

@@ -43,12 +43,12 @@ class Metrics(weir_program.ProgramTest):
         return found
 
     def test_every_kind_of_station_of_a_run(self):
-        with monitored.Partition(self.folder) as partition:
+        with monitored.Partition(self.folder, changes={"monitor.beam": {"monitor": f'"{monitored.ROOT}/examples/testbeam/beam_monitor.py"'}}) as partition:
             partition.until_recorded(2000)
             wait_until(lambda: any(file.is_file() for file in partition.there.rglob("*.data")), "a file is handed over")
             targets = partition.targets()
             self.assertEqual({kind for _, kind in targets.values()},
-                             {"readout", "supervise", "select", "assign", "build", "filter", "record", "handoff"})
+                             {"readout", "supervise", "select", "assign", "build", "filter", "record", "handoff", "monitor"})
             read = lambda: {"run": partition.text("/metrics"), **{name: monitored.get(url) for name, (url, _) in targets.items()}}
             first = read()
             all_series = {who: self.assertWell(who, text) for who, text in first.items()}

@@ -118,7 +118,7 @@ class ConfigTest(ProgramTest):
     def test_the_schema_has_every_section_that_a_file_can_have(self):
         schema = self.assertEnds(run("config", "schema"), 0).out
         sections = re.findall(r"^### \[(.*)\]$", schema, re.MULTILINE)
-        kinds = ["readout", "assign", "build", "supervise", "select", "filter", "record", "handoff"]
+        kinds = ["readout", "assign", "build", "supervise", "select", "filter", "record", "handoff", "monitor"]
         self.assertEqual(sorted(sections), sorted(["partition", "data", "network", "security", "run", *(f"{kind}.NAME" for kind in kinds)]))
 
     def test_what_is_in_effect_can_be_checked_again(self):

@@ -5,6 +5,7 @@
 #include "stations/building/builder_settings.hpp"
 #include "stations/building/readout_settings.hpp"
 #include "stations/handoff/handoff_station.hpp"
+#include "stations/monitor/monitor_settings.hpp"
 #include "stations/recorder/recorder_station.hpp"
 #include "stations/selection/filter_settings.hpp"
 #include "stations/selection/select_settings.hpp"
@@ -22,6 +23,7 @@ std::unique_ptr<StationSettings> settings_of(StationKind kind) {
         case StationKind::build: return std::make_unique<BuilderSettings>();
         case StationKind::record: return std::make_unique<RecorderStationSettings>();
         case StationKind::handoff: return std::make_unique<HandOffStationSettings>();
+        case StationKind::monitor: return std::make_unique<MonitorSettings>();
     }
     return nullptr;
 }

@@ -23,6 +23,7 @@ const char* name(Call call) noexcept {
         case Call::poll: return "poll";
         case Call::read_out: return "read_out";
         case Call::end_run: return "end_run";
+        case Call::see: return "see";
     }
     return "a call";
 }
@@ -55,7 +56,7 @@ void write_failed(const Failed& failed, std::vector<std::byte>& to) {
 Result<Failed> read_failed(ConstData body) {
     if (body.size() < 8) return fail(Errc::truncated, "the message ends early");
     const auto call = load_little<std::uint32_t>(body);
-    if (call == 0 || call > static_cast<std::uint32_t>(Call::end_run))
+    if (call == 0 || call > static_cast<std::uint32_t>(Call::see))
         return fail(Errc::corrupt, "it names a call that is none");
     return Failed{.call = static_cast<Call>(call),
                   .trigger = Level1Id{load_little<std::uint32_t>(body, 4)},

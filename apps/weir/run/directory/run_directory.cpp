@@ -72,6 +72,8 @@ Result<> RunDirectory::write_partition_file(std::string_view text) const {
 }
 
 std::vector<std::string> RunDirectory::arguments_of(const control::StationEntry& station) const {
+    if (station.kind == StationKind::monitor)  // on another machine: below the directory of the agent there
+        return {"--dir", on_hosts_ ? station.name : (directory_ / station.name).native()};
     const bool hands_over = station.kind == StationKind::handoff;
     const auto recorder = std::ranges::find(recorders_, hands_over ? station.recorder : station.name, &Recorder::name);
     if (recorder == recorders_.end() || (recorder->named && !hands_over)) return {};

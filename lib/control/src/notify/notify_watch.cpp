@@ -15,9 +15,7 @@ constexpr std::size_t alarms_remembered_max = 20'000;
 constexpr std::size_t problems_sent_max = 20;
 constexpr std::size_t problem_sent_max = 1000;  // bytes
 
-bool has_begun(PartitionState state) {
-    return state == PartitionState::running || state == PartitionState::paused;
-}
+bool has_begun(PartitionState state) { return state == PartitionState::running || state == PartitionState::paused; }
 
 /// "2 h 12 min", "45 s"
 std::string in_words(double seconds) {

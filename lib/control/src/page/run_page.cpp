@@ -10,6 +10,7 @@
 #include <charconv>
 #include <condition_variable>
 #include <deque>
+#include <iterator>
 #include <mutex>
 
 #include "page/event_look.hpp"
@@ -32,6 +33,7 @@ constexpr std::size_t alarm_text_shown = 2000;  // bytes
 constexpr std::size_t lines_shown = 8;          // of the log
 constexpr std::size_t line_shown = 500;         // bytes
 constexpr std::size_t search_max = 200;         // bytes
+constexpr std::chrono::milliseconds monitor_deadline{5000};
 
 service::HttpResponse page_refusal(const Error& error) {
     return service::http_error(error.code == Errc::usage     ? 400
@@ -52,6 +54,12 @@ std::string query_value(std::string_view query, std::string_view key) {
         query.remove_prefix(std::min(item.size() + 1, query.size()));
     }
     return {};
+}
+
+std::string escaped(std::string_view text) {
+    std::string out;
+    for (const char c : text) fmt::format_to(std::back_inserter(out), "%{:02x}", static_cast<unsigned char>(c));
+    return out;
 }
 
 /// An alarm whose texts are not longer than what is shown of them.
@@ -151,6 +159,28 @@ private:
                            if (!run) return answer(service::http_error(400, "which run? /runs/NUMBER"));
                            ask(request, answer, [this, run = *run] { return archive_.run(run); });
                        }});
+        all.push_back({Method::get, "/histograms",
+                       [this](const auto& request, const auto& answer) { ask_monitor(request, answer); }});
+    }
+
+    /// What its monitor answers: all without their bins, or one with them.
+    void ask_monitor(const service::HttpRequest& request, const service::HttpAnswer& answer) {
+        const auto monitor = query_value(request.query, "monitor");
+        const auto stations = parts_.view().stations;
+        const auto found =
+            std::ranges::find(stations, monitor, [](const StationView& view) { return view.entry.name; });
+        if (found == stations.end() || found->entry.kind != StationKind::monitor || parts_.calls == nullptr)
+            return answer(service::http_error(404, fmt::format("the partition has no monitor \"{}\"", monitor)));
+        if (found->control.empty())
+            return answer(
+                service::http_error(409, fmt::format("{} is not there; run control starts it again", monitor)));
+        const auto name = query_value(request.query, "name");
+        parts_.calls->get(found->control, name.empty() ? "/histograms" : "/histograms?name=" + escaped(name),
+                          monitor_deadline, [answer, request](const auto& given) {
+                              if (!given) return answer(service::http_error(502, given.error().message()));
+                              answer(given->good() ? page::json_answer(given->body, request)
+                                                   : service::http_error(given->status, given->error()));
+                          });
     }
 
     /// Called by the live document when somebody asks.

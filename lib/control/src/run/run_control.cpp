@@ -83,7 +83,11 @@ void RunControl::State::step() {
         station->step(now_, run_, peers_,
                       [&](std::string_view line) { log_.add(clock_.wall(), station->entry().name, line); });
         if (!station->up() || !station->take_reported_anew()) continue;
-        if (station->report().self) know(station->entry().name, *station->report().self);
+        if (station->report().self) {
+            auto self = *station->report().self;
+            self.control = station->address();
+            know(station->entry().name, self);
+        }
         report_new_alarms(*station);
     }
     for (const auto& station : stations_) {

@@ -305,7 +305,7 @@ void RunControl::State::look_after_replaced() {
 }
 
 void RunControl::State::inform_others(const StationControl& station) {
-    if (station.entry().kind == StationKind::handoff) return;  // no other station speaks with it
+    if (dispensable(station.entry().kind)) return;  // no other station asks it
     for (const auto& other : stations_) {
         const bool knows_peers =
             other->planned() != service::StationState::initial && other->planned() != service::StationState::configured;

@@ -111,7 +111,7 @@ void RunControl::State::stop_again(StationControl& station) {
 
 /// Of the stations that stop now; behind all of them when reports are collected.
 std::size_t RunControl::State::rank_of_front() const noexcept {
-    return phases_.empty() || !phases_.front().kind ? stop_rank(StationKind::handoff) + 1
+    return phases_.empty() || !phases_.front().kind ? stop_rank(StationKind::monitor) + 1
                                                     : stop_rank(*phases_.front().kind);
 }
 

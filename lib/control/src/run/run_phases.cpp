@@ -15,14 +15,16 @@ struct StopShare {
 };
 // Nothing is in hand then, or it is abandoned. The recorder syncs and closes files, and gets most. The hand-off has
 // what these leave: at its end all events are in files, and what it does not hand over then stays in the catalogue.
+// Monitors come last: nothing waits for them but the end.
 constexpr std::array stop_order{StopShare{StationKind::supervise, 0.05}, StopShare{StationKind::select, 0.10},
                                 StopShare{StationKind::assign, 0.15},    StopShare{StationKind::build, 0.30},
                                 StopShare{StationKind::filter, 0.45},    StopShare{StationKind::record, 0.85},
-                                StopShare{StationKind::readout, 0.88},   StopShare{StationKind::handoff, 0.92}};
+                                StopShare{StationKind::readout, 0.88},   StopShare{StationKind::handoff, 0.92},
+                                StopShare{StationKind::monitor, 0.96}};
 constexpr double drain_part = 0.6;  // of an operator's stop
-constexpr std::array start_order{StationKind::record,    StationKind::filter, StationKind::build,
-                                 StationKind::readout,   StationKind::assign, StationKind::select,
-                                 StationKind::supervise, StationKind::handoff};
+constexpr std::array start_order{StationKind::record,    StationKind::filter,  StationKind::build,
+                                 StationKind::readout,   StationKind::assign,  StationKind::select,
+                                 StationKind::supervise, StationKind::handoff, StationKind::monitor};
 
 Phase all(Kind kind, std::chrono::milliseconds limit, service::Transition transition = service::Transition::configure) {
     return {Phase::What::step, {kind, transition, limit}, std::nullopt, std::nullopt, false};

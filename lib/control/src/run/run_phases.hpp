@@ -2,9 +2,9 @@
 // In which order a partition's stations go through their transitions, and how the time of a stop is shared out. Events
 // flow from the supervisor to the recorders: a station that receives is started before those that send to it, and
 // stopped after them. The hand-off looks only at files: it starts when a recorder has a catalogue and all events flow,
-// and stops when all of them are recorded. A stop begins with the drain: no more triggers, and all stations go on until
-// every accepted event is final. While it lasts a station that fails is replaced as in a run. Only then the stations
-// stop, one kind after the other.
+// and stops when all of them are recorded. A monitor sees some events that pass, and starts and stops last. A stop
+// begins with the drain: no more triggers, and all stations go on until every accepted event is final. While it lasts a
+// station that fails is replaced as in a run. Only then the stations stop, one kind after the other.
 #pragma once
 
 #include <optional>
@@ -45,7 +45,9 @@ struct Phase {
 [[nodiscard]] std::vector<StationStep> steps_of_replacement(const RunControlOptions& options, bool run);
 
 /// No run waits for a station of this kind until it works, ends for its sake, or is bad.
-[[nodiscard]] constexpr bool dispensable(StationKind kind) noexcept { return kind == StationKind::handoff; }
+[[nodiscard]] constexpr bool dispensable(StationKind kind) noexcept {
+    return kind == StationKind::handoff || kind == StationKind::monitor;
+}
 
 /// How long a process of this kind has from SIGTERM to its end, before SIGKILL.
 [[nodiscard]] std::chrono::milliseconds exit_grace(const RunControlOptions& options, StationKind kind) noexcept;

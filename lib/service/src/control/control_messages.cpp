@@ -41,6 +41,7 @@ Result<Peer> read_peer(const json::value& value, const std::string& what) {
     peer.id = wire::StationId{static_cast<std::uint16_t>(fields.number("id", std::nullopt, 65'535))};
     peer.dataflow = fields.text("dataflow", "");
     peer.events = fields.text("events", "");
+    peer.control = fields.text("control", "");
     const auto link = fields.text("link", "udp");
     if (link != "udp" && link != "tcp") fields.fail_with(fmt::format("\"link\" of {} is neither udp nor tcp", what));
     peer.tcp = link == "tcp";
@@ -174,6 +175,7 @@ json::object json_of(const Peer& peer) {
                         {"events", json::safe(peer.events)},
                         {"sources", sources},
                         {"link", peer.tcp ? "tcp" : "udp"}};
+    if (!peer.control.empty()) object["control"] = json::safe(peer.control);
     if (peer.busy) object["busy"] = true;
     if (peer.triggers) object["triggers"] = true;
     if (peer.first) object["first"] = fmt::format("0x{:x}", number(*peer.first));

@@ -4,6 +4,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
+#include <utility>
 
 #include "control/control_json.hpp"
 #include "weir/base/data.hpp"
@@ -139,6 +140,7 @@ std::vector<HttpRoute> control_routes(FrameLoop& loop, const StationServices& se
                           }});
     question("/alarms", [&reports = services.reports] { return alarms_of(reports); });
     routes.insert(routes.end(), options.routes.begin(), options.routes.end());
+    for (auto& route : loop.routes()) routes.push_back(std::move(route));
     if (options.read_only) return routes;
     routes.push_back({post, "/transition", [&loop](const HttpRequest& request, HttpAnswer answer) {
                           transition(loop, request, std::move(answer));

@@ -31,6 +31,7 @@ public:
     [[nodiscard]] StationState state() const;
     [[nodiscard]] StationReport report() const;
     [[nodiscard]] StationEvents events() const { return station_.events(); }
+    [[nodiscard]] std::vector<HttpRoute> routes() { return station_.routes(); }
     [[nodiscard]] std::vector<StateMachine::Step> history() const;
     [[nodiscard]] TransitionDurations transition_durations() const;
 

@@ -13,6 +13,7 @@ const char* name(StationKind kind) noexcept {
         case StationKind::filter: return "filter";
         case StationKind::record: return "record";
         case StationKind::handoff: return "handoff";
+        case StationKind::monitor: return "monitor";
     }
     return "unknown";
 }

@@ -33,6 +33,7 @@ struct RunPageParts {
     service::Reports& reports;
     std::function<std::vector<HostView>()> hosts{};  // none: all stations are on this machine
     OperatorLease* lease = nullptr;                  // none: a station alone, which takes no commands
+    service::ControlCalls* calls = nullptr;          // to ask monitors; none: there are no histograms
 };
 
 struct RunPageOptions {

@@ -34,7 +34,7 @@ namespace weir::plugin {
 
 enum class ToPlugIn : std::uint32_t { begin_run = 1, end_run, own };
 enum class FromPlugIn : std::uint32_t { ready = 1, failed, begun, alive, ended, records, own };
-enum class Call : std::uint32_t { none, load, begin_run, poll, read_out, end_run };
+enum class Call : std::uint32_t { none, load, begin_run, poll, read_out, end_run, see };
 /// As an author knows it: "begin_run"; "a call" when it is not known which.
 [[nodiscard]] const char* name(Call call) noexcept;
 

@@ -19,6 +19,7 @@
 #include "weir/base/ids.hpp"
 #include "weir/base/result.hpp"
 #include "weir/service/event_ids.hpp"
+#include "weir/service/http_server.hpp"
 #include "weir/service/metrics.hpp"
 #include "weir/service/reports.hpp"
 #include "weir/service/source_masks.hpp"
@@ -106,6 +107,10 @@ public:
 
     /// Which events of the run it means, once nothing is in hand; large. From any thread, at the end of a run.
     [[nodiscard]] virtual StationEvents events() const { return {}; }
+
+    /// What its control port answers besides: questions (GET) of its own. Called once, before configure(); they are
+    /// asked at any time, on the control port's thread.
+    [[nodiscard]] virtual std::vector<HttpRoute> routes() { return {}; }
 };
 
 }  // namespace weir::service

@@ -13,10 +13,10 @@
 
 namespace weir {
 
-enum class StationKind { readout, assign, build, supervise, select, filter, record, handoff };
-inline constexpr std::array station_kinds{StationKind::readout,   StationKind::assign, StationKind::build,
-                                          StationKind::supervise, StationKind::select, StationKind::filter,
-                                          StationKind::record,    StationKind::handoff};
+enum class StationKind { readout, assign, build, supervise, select, filter, record, handoff, monitor };
+inline constexpr std::array station_kinds{StationKind::readout,   StationKind::assign,  StationKind::build,
+                                          StationKind::supervise, StationKind::select,  StationKind::filter,
+                                          StationKind::record,    StationKind::handoff, StationKind::monitor};
 
 /// "readout", ... : the command that runs it, and its section in the partition file ([readout.ros-1]).
 [[nodiscard]] const char* name(StationKind kind) noexcept;
@@ -28,6 +28,7 @@ struct Peer {
     wire::StationId id{};
     std::string dataflow{};  // "127.0.0.1:40001": datagrams, or TCP, as the link; empty: none
     std::string events{};    // "127.0.0.1:40002": the delivery protocol (filters, recorders); empty: takes none
+    std::string control{};   // its control port, as run control reaches it; empty: run control has not said it
     std::vector<SourceId> sources{};  // ROBs that a readout serves
     bool tcp = false;                 // it wants its links over TCP: a link is when either end wants it
     bool busy = false;                // of a readout: it sends the supervisor when it is busy (ReadoutBusy)
