@@ -28,12 +28,12 @@ struct Peer {
     wire::StationId id{};
     std::string dataflow{};  // "127.0.0.1:40001": datagrams, or TCP, as the link; empty: none
     std::string events{};    // "127.0.0.1:40002": the delivery protocol (filters, recorders); empty: takes none
-    std::string control{};   // its control port, as run control reaches it; empty: run control has not said it
     std::vector<SourceId> sources{};  // ROBs that a readout serves
     bool tcp = false;                 // it wants its links over TCP: a link is when either end wants it
     bool busy = false;                // of a readout: it sends the supervisor when it is busy (ReadoutBusy)
     bool triggers = false;            // of a readout: the supervisor sends it all triggers (Triggers)
     std::optional<SourceId> first{};  // of a supervisor: its events begin with a fragment of this source (FragmentSeen)
+    std::string control{};            // its control port, as run control reaches it; empty: run control has not said it
 
     bool operator==(const Peer&) const = default;
 };
