@@ -120,6 +120,52 @@ class PageTest(ProgramTest):
         until_text(page, "#holder", "Nobody is in control")
         self.assertQuiet()
 
+    def test_histograms_move_beside_a_reference_and_hostile_ones_are_texts(self):
+        plain = self.folder / "plain.py"
+        plain.write_text("""
+import numpy
+
+def begin_run(book):
+    global size, map, odd
+    size = book.histogram("size", "size of events;bytes;events", (100, 0, 100_000))
+    map = book.histogram("map", "where;source;bytes", (30, 0x420000, 0x43000c), (10, 0, 5000))
+    odd = book.histogram("<img src=x onerror=alert(1)>", "<script>alert(2)</script>\u202eevil;" + "x" * 400 + ";<b>", [-1e308, -1, 0, 5e307])
+    book.counter("<img src=x onerror=alert(3)>").add()
+
+def see(event):
+    size.fill(event.payload.nbytes)
+    map.fill(list(event.data), [words.nbytes for words in event.data.values()])
+    odd.fill(float(event.global_id), weight=1e300)
+""")
+        reference = self.folder / "good.json"
+        reference.write_text(json.dumps({"version": 1, "run": 77, "histograms": [
+            {"name": "size", "x": {"title": "bytes", "bins": 100, "low": 0, "high": 100_000}, "entries": 3, "contents": [0] * 50 + [3] + [0] * 51}]}))
+        section = f'\n[monitor.plain]\nmonitor = "{plain}"\nreference = "{reference}"\n'
+        partition = self.partition(change=lambda text: text + section)
+        self.assertEqual(weir_program.run("run", "start", "--dir", partition.directory).code, 0)
+        page = self.browser.page(partition.address)
+        page.get_by_role("link", name="Histograms").click()
+        page.get_by_role("link", name="size", exact=True).click()
+        until_text(page, "main", "run 77, scaled")
+        entries = "() => Number(document.querySelectorAll('main table')[0].querySelector('td').textContent.replace(/,/g, ''))"
+        until(page, f"() => ({entries})() > 0", "nothing is filled")
+        before = page.evaluate(entries)
+        until(page, f"(before) => ({entries})() > before", "the histogram does not move", before)
+        drawn = ("() => { const c = document.querySelector('.histogram canvas'); "
+                 "return Array.from(c.getContext('2d').getImageData(0, 0, c.width, c.height).data).some((v) => v > 0); }")
+        until(page, drawn, "nothing is drawn")
+        page.get_by_role("button", name="Logarithmic").click()
+        page.get_by_role("link", name="map", exact=True).click()
+        until_text(page, "main h3", "where")
+        until(page, drawn, "no map is drawn")
+        page.get_by_label("Show").fill("onerror")
+        page.get_by_role("link", name="<img src=x onerror=alert(1)>").click()
+        until_text(page, "main h3", "<script>alert(2)</script>\\u202eevil")
+        until(page, drawn, "the odd one is not drawn")
+        until_text(page, "main", "<img src=x onerror=alert(3)>")
+        self.assertEqual(page.evaluate("() => document.querySelectorAll('main img, main script, main b').length"), 0)
+        self.assertQuiet()
+
     def test_ten_tabs_are_all_live(self):
         partition = self.partition()
         context = self.browser.context()

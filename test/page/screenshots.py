@@ -16,7 +16,9 @@ from browser import Browser, Partition, take_control, until, until_text
 def main(folder):
     folder.mkdir(parents=True, exist_ok=True)
     work = tempfile.mkdtemp(prefix="weir-pictures-")
-    contact = lambda text: text.replace('name = "generator"', 'name = "testbeam"\ncontact = "DAQ on call, 16-4711"')
+    sizes = pathlib.Path(work) / "sizes.py"
+    sizes.write_text((pathlib.Path(__file__).resolve().parents[2] / "docs/monitors.md").read_text().split("<!-- test: sizes.py -->\n```python\n")[1].split("```")[0])
+    contact = lambda text: text.replace('name = "generator"', 'name = "testbeam"\ncontact = "DAQ on call, 16-4711"') + f'\n[monitor.sizes]\nmonitor = "{sizes}"\n'
     with Partition(work, change=contact) as partition:
         browser = Browser()
         weir_program.run("run", "start", "--dir", partition.directory, "--comment", "pedestals", "--parameter", "beam=off", timeout=200)
@@ -50,6 +52,7 @@ def main(folder):
         for name in ("alarms", "files", "event", "runs", "log"):
             pictures(name)
         pictures("run", hash="runs/1")
+        pictures("histograms", hash="histograms/sizes/where")
         partition.signal(signal.SIGSTOP)
         until_text(page, "#age", "STALE")
         page.screenshot(path=folder / "stale-light-1280.png")

@@ -5,9 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 
 #include "cli/terminal/screen_text.hpp"
+#include "watch/top/station_page.hpp"
 
 namespace weir::app {
 namespace {
@@ -129,6 +131,8 @@ TEST(TopPages, HostileTextAndDamagedAnswersNeitherReachTheTerminalNorEndTheProgr
     watched.metrics[watched.partition.stations[0].name] =
         metric_pictures("weir_copies_stored_total{stream=\"" + hostile +
                         "\"} nan\nweir_volume_free_bytes{v=\"\x1b\"} 1e400\nx\n{} 1\n");
+    watched.histograms[watched.partition.stations[0].name] = {{.name = hostile, .entries = 1e308, .mean_x = NAN},
+                                                              {.name = hostile, .counter = true, .entries = -1e308}};
     using enum TopView::Page;
     for (const auto page : {partition, station, alarms, log, help}) {
         TopView view{.page = page};
@@ -152,6 +156,24 @@ TEST(TopPages, HostileTextAndDamagedAnswersNeitherReachTheTerminalNorEndTheProgr
         for (const auto& line : top_page(other, view, {80, 24}, SteadyTime{10s}))
             EXPECT_EQ(screen_text(line.text, 80), line.text);
     }
+}
+
+TEST(TopPages, AMonitorShowsItsHistogramsAndCountersAsNumbers) {
+    Watched watched;
+    watched.partition = partition_picture(json::parse(R"({"name":"p","state":"running","stations":[
+        {"name":"beam","kind":"monitor","state":"running","ledger":{"received":5,"stored":5}}]})")
+                                              .value());
+    watched.histograms["beam"] = histogram_pictures(json::parse(R"({"histograms":[
+        {"name":"energy","axes":1,"entries":1234,"mean_x":12.5,"rms_x":2},
+        {"name":"where","axes":2,"entries":2468,"mean_x":1,"rms_x":0.5,"mean_y":-3,"rms_y":4}],
+        "counters":[{"name":"lost fragments","value":7}]})")
+                                                        .value());
+    const auto& station = watched.partition.stations[0];
+    EXPECT_EQ(station_detail(station, watched), "5 events seen, 2 histograms");
+    std::string shown;
+    for (const auto& line : station_page(station, watched, 80)) shown += line.text + "\n";
+    EXPECT_THAT(shown, AllOf(HasSubstr("energy"), HasSubstr("1,234  mean 12.50, rms 2"), HasSubstr("; -3"),
+                             HasSubstr("lost fragments")));
 }
 
 TEST(TopPages, MetricsAreReadByNameAndLabel) {

@@ -188,6 +188,23 @@ std::vector<LogPicture> log_pictures(const json::value& document) {
     return lines;
 }
 
+std::vector<HistogramPicture> histogram_pictures(const json::value& document) {
+    std::vector<HistogramPicture> all;
+    for_each_in(document, "histograms", [&](const json::value& one) {
+        all.push_back({.name = text_in(one, "name"),
+                       .entries = real_in(one, "entries"),
+                       .mean_x = real_in(one, "mean_x"),
+                       .rms_x = real_in(one, "rms_x"),
+                       .two_axes = count_in(one, "axes") == 2,
+                       .mean_y = real_in(one, "mean_y"),
+                       .rms_y = real_in(one, "rms_y")});
+    });
+    for_each_in(document, "counters", [&](const json::value& one) {
+        all.push_back({.name = text_in(one, "name"), .counter = true, .entries = real_in(one, "value")});
+    });
+    return all;
+}
+
 std::vector<MetricPicture> metric_pictures(std::string_view text) {
     std::vector<MetricPicture> metrics;
     while (!text.empty() && metrics.size() < metrics_max) {

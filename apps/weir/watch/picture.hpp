@@ -68,6 +68,17 @@ struct LogPicture {
 /// GET /log.
 [[nodiscard]] std::vector<LogPicture> log_pictures(const json::value& document);
 
+/// A histogram of GET /histograms of a monitor, without its bins, or a counter.
+struct HistogramPicture {
+    std::string name{};
+    bool counter = false;
+    double entries = 0;  // of a counter: its value
+    double mean_x = 0, rms_x = 0;
+    bool two_axes = false;
+    double mean_y = 0, rms_y = 0;
+};
+[[nodiscard]] std::vector<HistogramPicture> histogram_pictures(const json::value& document);
+
 /// A series of GET /metrics.
 struct MetricPicture {
     std::string name{}, labels{};  // labels as they stand there: stream="physics_Main"

@@ -74,6 +74,7 @@ void Watch::step() {
         const auto& where = single_ ? address_ : station.control;
         if ((station.kind == "record" || station.kind == "handoff") && !where.empty())
             ask("/metrics " + station.name, where, "/metrics");
+        if (station.kind == "monitor" && !where.empty()) ask("/histograms " + station.name, where, "/histograms");
     }
 }
 
@@ -106,6 +107,10 @@ void Watch::take(const Answer& answer) {
     const auto document = json::parse(answer.answer->body, watched_limits);
     if (!document) {
         if (main) failed(document.error());
+        return;
+    }
+    if (constexpr std::string_view of = "/histograms "; answer.what.starts_with(of)) {
+        now_.histograms[answer.what.substr(of.size())] = histogram_pictures(*document);
         return;
     }
     if (main) take_partition(single_ ? station_picture(*document) : partition_picture(*document));

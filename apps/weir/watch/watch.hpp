@@ -31,7 +31,8 @@ struct Watched {
     std::optional<Rates> rates{};
     std::vector<AlarmPicture> alarms{};
     std::deque<LogPicture> log{};
-    std::map<std::string, std::vector<MetricPicture>> metrics{};  // of recorders and hand-offs, by name
+    std::map<std::string, std::vector<MetricPicture>> metrics{};        // of recorders and hand-offs, by name
+    std::map<std::string, std::vector<HistogramPicture>> histograms{};  // of monitors, by name
 };
 
 /// One thread.

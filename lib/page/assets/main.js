@@ -8,13 +8,14 @@ import {ask} from "./dialogs.js";
 import {each, el, setAttribute, setText, shapeOf} from "./elements.js";
 import {page as event} from "./event.js";
 import {page as files} from "./files.js";
+import {page as histograms} from "./histograms.js";
 import {page as log} from "./log.js";
 import {page as partition} from "./partition.js";
 import {page as runs} from "./runs.js";
 import {clean, lasts, useZone} from "./text.js";
 import {page as wall} from "./wall.js";
 
-const pages = [partition, alarms, files, event, runs, log, wall];
+const pages = [partition, alarms, files, event, histograms, runs, log, wall];
 const period = 1000, staleAfter = 2500;  // ms
 const alone = new Set([partition, alarms, files, log, wall]);  // what a station has that runs alone
 const at = (id) => document.getElementById(id);

@@ -6,7 +6,7 @@ import {card, each, el, mark, setAttribute, setMark, setText, shapeOf, table} fr
 import {Plot} from "./plot.js";
 import {bytes, clock, count, date, lasts, perSecond, short} from "./text.js";
 
-const order = ["supervise", "select", "readout", "assign", "build", "filter", "record", "handoff"];
+const order = ["supervise", "select", "readout", "assign", "build", "filter", "record", "handoff", "monitor"];
 const titles = {
   supervise: "supervisor", select: "processing units", readout: "readouts", assign: "data flow manager",
   build: "builders", filter: "event filters", record: "recorders", handoff: "hand-off",

@@ -145,7 +145,7 @@ export class Plot {
 }
 
 /// 1, 2 or 5 times a power of ten, not below `least`.
-function niceStep(least) {
+export function niceStep(least) {
   const power = 10 ** Math.floor(Math.log10(least));
   return [1, 2, 5, 10].map((m) => m * power).find((s) => s >= least);
 }

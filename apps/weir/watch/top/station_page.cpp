@@ -106,6 +106,18 @@ void add_metrics(std::vector<ScreenLine>& lines, const std::vector<MetricPicture
     }
 }
 
+/// What a monitor has filled, a line each.
+void add_histograms(std::vector<ScreenLine>& lines, const std::vector<HistogramPicture>& histograms,
+                    std::size_t columns) {
+    for (const auto& h : histograms) {
+        auto text = fmt::format("{} {} {:>11}", h.counter ? "counter  " : "histogram", screen_cell(h.name, 22),
+                                short_number(h.entries));
+        if (!h.counter) text += fmt::format("  mean {}, rms {}", short_number(h.mean_x), short_number(h.rms_x));
+        if (h.two_axes) text += fmt::format("; {}, {}", short_number(h.mean_y), short_number(h.rms_y));
+        add_text(lines, columns, text);
+    }
+}
+
 }  // namespace
 
 std::string short_bytes(double bytes) { return human(Bytes{static_cast<std::uint64_t>(std::clamp(bytes, 0.0, 9e18))}); }
@@ -149,6 +161,13 @@ std::string station_detail(const StationPicture& station, const Watched& watched
     if (station.kind == "handoff")
         return fmt::format("{} files, {} failures, {} down", short_number(static_cast<double>(station.stored)),
                            count("failures"), count("destinations_down"));
+    if (station.kind == "monitor") {
+        const auto found = watched.histograms.find(station.name);
+        return fmt::format("{} events seen, {} histograms", short_number(static_cast<double>(station.stored)),
+                           found == watched.histograms.end()
+                               ? 0
+                               : std::ranges::count(found->second, false, &HistogramPicture::counter));
+    }
     const auto rejected = station.rejected_in_all();
     return rejected > 0 ? with_commas(rejected) + " rejected" : "";
 }
@@ -208,6 +227,8 @@ std::vector<ScreenLine> station_page(const StationPicture& station, const Watche
         if (alarm.station == station.name && alarm.latched)
             add_text(lines, columns, fmt::format("ALARM     {}: {}", alarm.name, alarm.text), trouble);
     add_metrics(lines, metrics_of(watched, station.name), columns);
+    if (const auto found = watched.histograms.find(station.name); found != watched.histograms.end())
+        add_histograms(lines, found->second, columns);
     add_text(lines, columns, "");
     add_counters(lines, station, columns);
     return lines;
