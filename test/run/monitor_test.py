@@ -20,6 +20,7 @@ from weir_program import PROGRAM, run
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 GUIDE = (SOURCE / "docs" / "monitors.md").read_text()
 COMPILE = re.search(r"^    (g\+\+ .*lib/monitor/include.*)$", GUIDE, re.MULTILINE).group(1)  # from weir's source folder
+EXAMPLES = SOURCE / "examples"
 UPROOT = "uproot==5.7.7"
 
 PARTITION = """
@@ -209,6 +210,18 @@ class MonitorTest(RunTest):
             self.assertAlmostEqual(where["mean_x"], 0x420000 + 1.5)
             self.assertEqual(saved["counters"], [{"name": "damaged", "value": 0}])
 
+    def test_those_of_the_examples_fill_what_events_have(self):
+        partition = self.partition(spill=self.compiled("spill_shape", (EXAMPLES / "monitor/spill_shape.cpp").read_text()),
+                                   beam=EXAMPLES / "testbeam/beam_monitor.py")
+        for monitor in ("spill", "beam"):
+            self.until_seen(partition, monitor, 20)
+        self.stopped(partition)
+        spill, beam = self.saved(partition, "spill")[0], self.saved(partition, "beam")[0]
+        self.assertEqual({h["name"]: h["entries"] for h in spill["histograms"]}, {"sizes": 4 * spill["events"], "times": spill["events"]})
+        # Of the four boards two are here, and the calorimeter is not one of them.
+        self.assertEqual({h["name"]: h["entries"] for h in beam["histograms"]}, {"energy": 0, "size": 2 * beam["events"]})
+        self.assertEqual(beam["counters"], [{"name": "lost fragments", "value": 2 * beam["events"]}])
+
     def test_uproot_reads_equal_bins_errors_and_axes_and_so_does_root(self):
         try:
             python = python_venv.python_with(UPROOT, "uproot", PROGRAM)
@@ -305,6 +318,15 @@ def see(event):
         self.assertEqual(self.histograms(second, "sizes", "none").get("error", "")[:8], "there is")
         self.assertIn("no monitor", self.histograms(second, "ros-1")["error"])
         self.stopped(second)
+
+    def test_with_certificates_it_asks_as_a_station_of_the_partition(self):
+        counts = self.script("counts", "def begin_run(book):\n    global n\n    n = book.counter('n')\n\ndef see(event):\n    n.add()\n")
+        file, directory = self.folder / "p.toml", self.folder / "D"
+        file.write_text(PARTITION + f'[monitor.counts]\nmonitor = "{counts}"\nstart_limit = "120s"\nrate = 0\n[security]\nown_authority = true\n')
+        ended = self.assertEnds(run("run", file, "--events", 3000, "--dir", directory, "--json", timeout=300), 0)
+        self.assertEqual(ended.json["problems"], [])
+        (saved,) = (directory / "counts").glob("*.json")
+        self.assertGreater(json.loads(saved.read_text())["events"], 0, ended.err)
 
     def test_what_is_wrong_is_named_before_a_run(self):
         file = self.folder / "p.toml"

@@ -32,6 +32,13 @@ struct FakeStation {
     bool started_again = false;
     bool mute_events = false;  // it answers how it is, but not which events it means
     std::vector<SourceId> sources{};
+
+    /// As run control sends it to others: with its control port.
+    [[nodiscard]] Peer as_peer() const {
+        auto peer = report.self.value();
+        peer.control = fmt::format("{}#{}", entry.name, processes);
+        return peer;
+    }
 };
 
 struct FakeWorld {

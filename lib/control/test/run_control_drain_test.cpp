@@ -73,7 +73,7 @@ TEST_F(RunControlTest, TheOnlyBuilderThatDiesDuringAStopIsReplacedAndTheDfmGives
     world.kill("sfi-1");
     pass(500ms);
     EXPECT_EQ(station("sfi-1").report.state, service::StationState::running);
-    EXPECT_THAT(station("dfm").peers, Contains(*station("sfi-1").report.self));
+    EXPECT_THAT(station("dfm").peers, Contains(station("sfi-1").as_peer()));
     station("dfm").report.status.ledger = {"events", 10, 10, {}, 0};
     station("sfi-2").report.status.ledger = {"events", 10, 10, {}, 0};
     station("rec-1").report.status.ledger = {"copies", 10, 10, {}, 0};
@@ -92,7 +92,7 @@ TEST_F(RunControlTest, BuildersBringAwayWhatTheyHaveWhenTheDfmDiesInTheDrainAndT
     world.kill("ef-1");
     pass(1s);
     EXPECT_EQ(station("ef-1").processes, 2);
-    EXPECT_THAT(station("sfi-1").peers, Contains(*station("ef-1").report.self));
+    EXPECT_THAT(station("sfi-1").peers, Contains(station("ef-1").as_peer()));
     EXPECT_EQ(world.count("sfi-1 stop"), 0U);
     station("sfi-1").report.status.ledger = {"events", 10, 10, {}, 0};
     pass(1s);

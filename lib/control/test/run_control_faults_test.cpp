@@ -19,8 +19,8 @@ TEST_F(RunControlTest, ABuilderThatDiesIsReplacedAndTheOthersGetItsNewAddress) {
     EXPECT_EQ(control->view().state, PartitionState::running);
     EXPECT_EQ(station("sfi-2").report.state, service::StationState::running);
     EXPECT_NE(station("sfi-2").report.self->dataflow, before);
-    EXPECT_THAT(station("dfm").peers, Contains(*station("sfi-2").report.self));
-    EXPECT_THAT(station("sfi-2").peers, Contains(*station("dfm").report.self));
+    EXPECT_THAT(station("dfm").peers, Contains(station("sfi-2").as_peer()));
+    EXPECT_THAT(station("sfi-2").peers, Contains(station("dfm").as_peer()));
     EXPECT_EQ(reports.latched(), 1U);
     ASSERT_TRUE(control->stop("enough"));
     pass(500ms);
@@ -32,7 +32,7 @@ TEST_F(RunControlTest, TheOthersKnowAReplacementBeforeItHasConnected) {
     station("sfi-2").hangs_in = "connect";  // it waits until the others answer it
     world.kill("sfi-2");
     pass(500ms);
-    EXPECT_THAT(station("ros-1").peers, Contains(*station("sfi-2").report.self));
+    EXPECT_THAT(station("ros-1").peers, Contains(station("sfi-2").as_peer()));
     station("sfi-2").hangs_in.clear();
     pass(200ms);
     EXPECT_EQ(station("sfi-2").report.state, service::StationState::running);

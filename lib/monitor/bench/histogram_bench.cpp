@@ -55,3 +55,5 @@ BENCHMARK(one_axis_edges);
 BENCHMARK(two_axes);
 
 }  // namespace
+
+BENCHMARK_MAIN();

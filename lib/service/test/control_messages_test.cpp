@@ -10,12 +10,14 @@ using namespace std::chrono_literals;
 using testing::HasSubstr;
 
 Peer sample_peer() {
-    return {"ros-1",
-            StationKind::readout,
-            wire::StationId{3},
-            "127.0.0.1:40001",
-            "",
-            {SourceId{0x7c0000}, SourceId{0xa80010}}};
+    Peer peer{"ros-1",
+              StationKind::readout,
+              wire::StationId{3},
+              "127.0.0.1:40001",
+              "",
+              {SourceId{0x7c0000}, SourceId{0xa80010}}};
+    peer.control = "127.0.0.1:40002";
+    return peer;
 }
 
 std::string refusal(std::string_view text) {
@@ -29,7 +31,7 @@ TEST(ControlMessages, APeerIsWrittenAsTheDocumentShows) {
     EXPECT_THAT(
         to_json(request),
         HasSubstr(
-            R"([{"name":"ros-1","kind":"readout","id":3,"dataflow":"127.0.0.1:40001","events":"","sources":["0x7c0000","0xa80010"],"link":"udp"}])"));
+            R"([{"name":"ros-1","kind":"readout","id":3,"dataflow":"127.0.0.1:40001","events":"","sources":["0x7c0000","0xa80010"],"link":"udp","control":"127.0.0.1:40002"}])"));
 }
 
 TEST(ControlMessages, EveryRequestIsReadBack) {
