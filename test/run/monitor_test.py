@@ -22,6 +22,7 @@ GUIDE = (SOURCE / "docs" / "monitors.md").read_text()
 COMPILE = re.search(r"^    (g\+\+ .*lib/monitor/include.*)$", GUIDE, re.MULTILINE).group(1)  # from weir's source folder
 EXAMPLES = SOURCE / "examples"
 UPROOT = "uproot==5.7.7"
+BOOST = "boost-histogram==1.8.1"  # with NumPy
 
 PARTITION = """
 [run]
@@ -242,6 +243,39 @@ class MonitorTest(RunTest):
             return print("NOT TESTED: histograms read by ROOT: WEIR_ROOT names none; ./run root installs one", file=sys.stderr)
         site = pathlib.Path(root).resolve().parent  # the wheel's: .../lib/python3.11/site-packages/ROOT
         self.assertSame(self.read_by(sys.executable, BY_ROOT, file, env={**os.environ, "PYTHONPATH": str(site)}), saved)
+
+    def test_histograms_of_boost_histogram_are_kept_as_they_are(self):
+        try:
+            python = python_venv.python_with(BOOST, "boost_histogram", PROGRAM)
+        except unittest.SkipTest as why:
+            return print(f"NOT TESTED: monitors with boost-histogram: {why}", file=sys.stderr)
+        file = self.script("boost", """
+import boost_histogram as bh
+import numpy
+
+def begin_run(book):
+    rng = numpy.random.default_rng(1)
+    x, y = rng.normal(5, 3, (2, 1000))
+    plain = book.add("plain", "title;x;events", bh.Histogram(bh.axis.Regular(10, 0, 10)))
+    plain.fill(x)
+    two = book.add("two", "title;x;y;z", bh.Histogram(bh.axis.Variable([0, 1, 5]), bh.axis.Regular(3, 0, 9), storage=bh.storage.Weight()))
+    two.fill(x, y, weight=2)
+    own, own_two = book.histogram("own plain", "", (10, 0, 10)), book.histogram("own two", "", [0, 1, 5], (3, 0, 9))
+    own.fill(x)
+    own_two.fill(x, y, weight=2)
+
+def see(event):
+    pass
+""")
+        partition = self.partition(boost=(file, {"python": str(python)}))
+        self.until_seen(partition, "boost", 1)
+        self.stopped(partition)
+        h = {one["name"]: one for one in self.saved(partition, "boost")[0]["histograms"]}
+        self.assertEqual(h["plain"]["contents"], h["own plain"]["contents"])
+        self.assertEqual([h["two"][key] for key in ("contents", "squares")], [h["own two"][key] for key in ("contents", "squares")])
+        self.assertEqual((h["plain"]["x"]["title"], h["two"]["value_title"], h["plain"]["entries"], h["two"]["entries"]), ("x", "z", 1000, 2000))
+        self.assertEqual(h["two"]["x"]["edges"], [0, 1, 5])
+        self.assertAlmostEqual(h["plain"]["mean_x"], h["own plain"]["mean_x"], delta=0.5)
 
     def test_one_that_crashes_and_one_that_hangs_cost_nothing_but_themselves(self):
         crashes = self.compiled("crashes", """

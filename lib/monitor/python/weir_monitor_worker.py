@@ -90,16 +90,32 @@ def text(value):
     return struct.pack("<I", len(data)) + data
 
 
+def split_titles(name, titles, axes):
+    """"title;x;y;z": title, one for each of the axes, and that of the values."""
+    title, *others = [*titles.split(";"), "", "", ""][:4]
+    if any(len(one.encode()) > TITLE_MAX for one in (title, *others)):
+        raise ValueError(f"a title of {name} is longer than {TITLE_MAX} bytes")
+    return title, others[:axes], others[axes]
+
+
+def encoded_histogram(histogram, contents, squares):
+    """`contents` and `squares` (or None) along x first; the rest as the histogram has it."""
+    x, y = histogram.axes[0], histogram.axes[1] if len(histogram.axes) == 2 else None
+    parts = [text(histogram.name), text(histogram.title), text(x.title), text(y.title if y else ""), text(histogram.value_title),
+             x.encoded(), y.encoded() if y else struct.pack("<2I2d", 0, 0, 0, 0), struct.pack("<d", histogram.entries),
+             histogram.sums.astype("<f8").tobytes(), struct.pack("<I", squares is not None), contents.astype("<f8").tobytes()]
+    if squares is not None:
+        parts.append(squares.astype("<f8").tobytes())
+    return b"".join(parts)
+
+
 class Histogram:
     """Of one or two axes. fill(x, weight=1), or fill(x, y, weight=1): numbers, or arrays of the same length."""
 
     def __init__(self, name, titles, axes):
-        title, *of_axes = [*titles.split(";"), "", "", ""][:4]
-        self.name, self.title = name, title
-        self.axes = [Axis(axis, of_axes[i]) for i, axis in enumerate(axes)]
-        self.value_title = of_axes[len(axes)]
-        if any(len(one.encode()) > TITLE_MAX for one in (title, *of_axes)):
-            raise ValueError(f"a title of {name} is longer than {TITLE_MAX} bytes")
+        self.name = name
+        self.title, of_axes, self.value_title = split_titles(name, titles, len(axes))
+        self.axes = [Axis(axis, title) for axis, title in zip(axes, of_axes)]
         self.cells = 1
         for axis in self.axes:
             self.cells *= axis.bins + 2
@@ -133,14 +149,45 @@ class Histogram:
             self.sums[4:] += (w * y).sum(), (w * y * y).sum(), (w * x * y).sum()
 
     def encoded(self):
-        y = self.axes[1] if len(self.axes) == 2 else None
-        parts = [text(self.name), text(self.title), text(self.axes[0].title), text(y.title if y else ""), text(self.value_title),
-                 self.axes[0].encoded(), y.encoded() if y else struct.pack("<2I2d", 0, 0, 0, 0),
-                 struct.pack("<d", self.entries), self.sums.astype("<f8").tobytes(), struct.pack("<I", self.squares is not None),
-                 self.contents.astype("<f8").tobytes()]
-        if self.squares is not None:
-            parts.append(self.squares.astype("<f8").tobytes())
-        return b"".join(parts)
+        return encoded_histogram(self, self.contents, self.squares)
+
+
+class BoostHistogram:
+    """One of boost_histogram, which its author fills. Entries are its sum, mean and rms those of the bins' middles."""
+
+    def __init__(self, name, titles, histogram):
+        if not 1 <= histogram.ndim <= 2 or not all(axis.traits.underflow and axis.traits.overflow and axis.traits.continuous for axis in histogram.axes):
+            raise ValueError(f"{name} has other axes than one or two of numbers, with under- and overflow")
+        self.name, self._histogram = name, histogram
+        self.title, of_axes, self.value_title = split_titles(name, titles, histogram.ndim)
+        self.axes = [Axis(list(axis.edges), title) for axis, title in zip(histogram.axes, of_axes)]
+        self.cells = histogram.size
+        if self.cells > CELLS_MAX:
+            raise ValueError(f"{name} has {self.cells} bins; {CELLS_MAX} are allowed")
+        self._parts()
+
+    def _parts(self):
+        """Contents, and the squares of the weights or None, each of them x by y."""
+        view = self._histogram.view(flow=True)
+        names = view.dtype.names
+        if names is None:
+            return view.astype("f8"), None
+        if "value" not in names or "variance" not in names or "count" in names:
+            raise ValueError(f"{self.name} has another storage than numbers or weights")
+        return numpy.asarray(view["value"]), numpy.asarray(view["variance"])
+
+    @property
+    def entries(self):
+        return float(self._parts()[0].sum())
+
+    def encoded(self):
+        contents, squares = self._parts()
+        inside = tuple(slice(1, -1) for _ in self.axes)
+        w, w2 = contents[inside], (contents if squares is None else squares)[inside]
+        middles = numpy.meshgrid(*((axis.edges[1:] + axis.edges[:-1]) / 2 for axis in self.axes), indexing="ij")
+        x, y = middles[0], middles[1] if len(middles) == 2 else 0 * middles[0]
+        self.sums = numpy.array([w.sum(), w2.sum(), (w * x).sum(), (w * x * x).sum(), (w * y).sum(), (w * y * y).sum(), (w * x * y).sum()])
+        return encoded_histogram(self, contents.T.ravel(), None if squares is None else squares.T.ravel())
 
 
 class Counter:
@@ -161,11 +208,19 @@ class Book:
     def histogram(self, name, titles, x, y=None):
         """`titles`: "title;x title;y title"; an axis: (bins, low, high), or a list of edges."""
         self._check(name, self._histograms)
-        made = Histogram(name, titles, [x] if y is None else [x, y])
+        return self._keep(Histogram(name, titles, [x] if y is None else [x, y]))
+
+    def add(self, name, titles, histogram):
+        """A histogram of boost_histogram, which its author goes on filling. Returns it."""
+        self._check(name, self._histograms)
+        self._keep(BoostHistogram(name, titles, histogram))
+        return histogram
+
+    def _keep(self, made):
         self._cells += made.cells
         if self._cells > ALL_CELLS_MAX:
             raise ValueError(f"the histograms have more than {ALL_CELLS_MAX} bins together")
-        self._histograms[name] = made
+        self._histograms[made.name] = made
         return made
 
     def counter(self, name):
