@@ -21,8 +21,11 @@ using namespace std::chrono_literals;
 
 constexpr Bytes reference_size_most = 128_MiB;
 
-/// The part of a stop that is for the monitor; the rest is for saving.
-constexpr std::chrono::milliseconds part_of(std::chrono::milliseconds deadline) { return deadline / 2; }
+/// The part of a stop that is for the monitor; the rest is for saving. One that hangs shall not delay the end of a run
+/// by more than any call of it may take.
+constexpr std::chrono::milliseconds part_of(std::chrono::milliseconds deadline, std::chrono::milliseconds time_limit) {
+    return std::min(deadline / 2, time_limit);
+}
 
 std::string name_in(std::string_view query) {
     constexpr std::string_view key = "name=";
@@ -86,7 +89,7 @@ public:
     }
 
     Result<> stop(std::chrono::milliseconds deadline) {
-        end_process(part_of(deadline));
+        end_process(part_of(deadline, options_.monitor.time_limit));
         const auto status = this->status();
         const SavedWith with{.monitor = options_.name, .run = run_, .events = status.ledger.stored};
         auto saved = save_histograms(options_.directory, with, kept_.picture(), services_.clock.wall());
