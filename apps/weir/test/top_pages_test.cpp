@@ -169,7 +169,7 @@ TEST(TopPages, AMonitorShowsItsHistogramsAndCountersAsNumbers) {
         "counters":[{"name":"lost fragments","value":7}]})")
                                                         .value());
     const auto& station = watched.partition.stations[0];
-    EXPECT_EQ(station_detail(station, watched), "5 events seen, 2 histograms");
+    EXPECT_EQ(station_detail(station, watched), "5 seen, 2 histograms");
     std::string shown;
     for (const auto& line : station_page(station, watched, 80)) shown += line.text + "\n";
     EXPECT_THAT(shown, AllOf(HasSubstr("energy"), HasSubstr("1,234  mean 12.50, rms 2"), HasSubstr("; -3"),

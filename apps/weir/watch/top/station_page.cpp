@@ -163,7 +163,7 @@ std::string station_detail(const StationPicture& station, const Watched& watched
                            count("failures"), count("destinations_down"));
     if (station.kind == "monitor") {
         const auto found = watched.histograms.find(station.name);
-        return fmt::format("{} events seen, {} histograms", short_number(static_cast<double>(station.stored)),
+        return fmt::format("{} seen, {} histograms", short_number(static_cast<double>(station.stored)),
                            found == watched.histograms.end()
                                ? 0
                                : std::ranges::count(found->second, false, &HistogramPicture::counter));
