@@ -60,7 +60,7 @@ std::vector<double> read_reals(json::Fields& fields, std::string_view name, std:
     return values;
 }
 
-Axis read_axis(json::Fields& of_histogram, const json::value& histogram, std::string_view name) {
+Axis axis_from(json::Fields& of_histogram, const json::value& histogram, std::string_view name) {
     if (of_histogram.object(name) == nullptr) return {};
     json::Fields fields(histogram.as_object().at(name), fmt::format("the axis {}", name));
     auto title = fields.text("title", "", HistogramLimits::title_size);
@@ -79,8 +79,8 @@ Result<Histogram> read_one(const json::value& value, std::size_t index) {
     h.name = fields.text("name", std::nullopt, HistogramLimits::name_size);
     h.title = fields.text("title", "", HistogramLimits::title_size);
     h.value_title = fields.text("value_title", "", HistogramLimits::title_size);
-    h.x = read_axis(fields, value, "x");
-    h.y = read_axis(fields, value, "y");
+    h.x = axis_from(fields, value, "x");
+    h.y = axis_from(fields, value, "y");
     h.entries = fields.real("entries");
     h.contents = read_reals(fields, "contents", HistogramLimits::cells);
     h.squares = read_reals(fields, "squares", HistogramLimits::cells);
