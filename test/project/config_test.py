@@ -119,7 +119,7 @@ class ConfigTest(ProgramTest):
         schema = self.assertEnds(run("config", "schema"), 0).out
         sections = re.findall(r"^### \[(.*)\]$", schema, re.MULTILINE)
         kinds = ["readout", "assign", "build", "supervise", "select", "filter", "record", "handoff", "monitor"]
-        self.assertEqual(sorted(sections), sorted(["partition", "data", "network", "security", "run", *(f"{kind}.NAME" for kind in kinds)]))
+        self.assertEqual(sorted(sections), sorted(["partition", "data", "network", "security", "run", "notify.NAME", *(f"{kind}.NAME" for kind in kinds)]))
 
     def test_what_is_in_effect_can_be_checked_again(self):
         file, _ = self.file_with("run", 'poll = "300ms"')

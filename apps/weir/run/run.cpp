@@ -24,8 +24,10 @@
 #include "run/partition/notify_settings.hpp"
 #include "run/partition/partition_check.hpp"
 #include "run/records/show_and_diff.hpp"
+#include "run/run_log.hpp"
 #include "run/run_remote.hpp"
 #include "run/session/foreground.hpp"
+#include "run/session/partition_log.hpp"
 #include "run/session/run_log_sink.hpp"
 #include "run/session/run_options.hpp"
 #include "run/session/run_report.hpp"
@@ -34,6 +36,7 @@
 #include "run/session/taking_over.hpp"
 #include "run/session/view_port.hpp"
 #include "stations/frame/station_command.hpp"
+#include "stations/frame/station_process.hpp"
 #include "weir/base/file.hpp"
 #include "weir/base/system_clock.hpp"
 #include "weir/control/lease_keeper.hpp"
@@ -240,9 +243,10 @@ int run_run(RunOptions& options) {
     const SystemClock clock;
     ProgressLine line(clock);
     control::LogBook log;
+    service::LogOutput output(log_options(options.log_format, partition->name));
     service::Metrics metrics(control::run_label_sets_max);
     std::vector<std::unique_ptr<service::ReportSink>> sinks;
-    auto log_sink = std::make_unique<RunLogSink>(log, directory->log_of("run"), line, clock);
+    auto log_sink = std::make_unique<RunLogSink>(log, directory->log_of("run"), line, clock, !output.structured());
     const auto& shown = *log_sink;
     sinks.push_back(std::move(log_sink));
     service::Reports reports("run", clock, std::move(sinks));
@@ -272,6 +276,7 @@ int run_run(RunOptions& options) {
     ChangedFile changed(options, *directory, keeper, control, record->text);
     const auto collection = control::collect_partition(metrics, {control, reports, stations.hosts, options.adopt});
     service::Timers timers(clock);
+    PartitionLog partition_log(log, control, output, timers);
     control::Notifications notifications(partition->name, std::move(*notifiers),
                                          {control, reports, timers, metrics, clock});
     control::OperatorLease operator_lease(clock, reports.reporter());
@@ -358,6 +363,7 @@ int run_run(RunOptions& options) {
     Foreground foreground(options, control, line, superseded);
     const auto driven = foreground.drive(signals);
     line.clear();
+    partition_log.finish();
     notifications.finish(notify_patience, [&] { return signals.wait(0ms); });
     ends_lease.armed = driven.has_value();
     if (!driven) {
@@ -400,8 +406,10 @@ void add_run(CLI::App& parent, Command& chosen) {
         .group(more_options);
     add_value(command, "--pages", options->pages, "DIR", "further pages, static files, below /pages/")
         .group(more_options);
+    declare_log_format(command, options->log_format);
     add_json_flag(command, options->json).group(more_options);
     add_run_remote(command, chosen);
+    add_run_log(command, chosen);
     add_run_records(command, chosen);
     add_run_notify(command, chosen);
     add_authority_commands(command, chosen);

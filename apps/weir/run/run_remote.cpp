@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/run_remote.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <boost/json/serialize.hpp>
-#include <fstream>
 #include <memory>
 #include <optional>
 
 #include "cli/output.hpp"
-#include "cli/process/signals.hpp"
-#include "run/directory/run_address.hpp"
 #include "run/directory/run_directory.hpp"
-#include "run/directory/run_place.hpp"
+#include "run/remote_calls.hpp"
 #include "run/session/run_report.hpp"
 #include "stations/frame/partition_settings.hpp"
 #include "weir/base/file.hpp"
@@ -29,15 +25,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Bytes answer_max = 64_MiB;
-
 struct RemoteOptions {
     std::string command;
     RunAddressOptions run{};
     std::string comment, reason, station, source, person;
     std::vector<std::string> parameters;  // "beam=on"
     std::chrono::seconds wait{120};
-    bool follow = false;
     bool force = false;  // also while somebody is in control at the page
     bool json = false;
 };
@@ -49,24 +42,12 @@ std::string user_name() {
 
 std::string me(const RemoteOptions& options) { return "weir run " + options.command; }
 
-Result<json::value> body_of(const Result<service::ControlAnswer>& answer) {
-    if (!answer) return std::unexpected(answer.error());
-    if (!answer->good()) return fail(answer->status == 400 ? Errc::usage : Errc::refused, answer->error());
-    return json::parse(answer->body, {.size = answer_max, .depth = 16});
-}
-
 std::string state_of(const json::value& partition) {
     json::Fields fields(partition, "the answer");
     return fields.text("state", "");
 }
 
 Result<json::value> partition_of(const service::ControlClient& client) { return body_of(client.get("/partition")); }
-
-/// Between two questions. SIGINT and SIGTERM end it at once, and then the program, as they do at any other time.
-void pause(std::chrono::nanoseconds time) {
-    const Signals signals;
-    static_cast<void>(Signals::pending(time));
-}
 
 /// Until the partition has come to one of the states.
 Result<json::value> wait_for(const service::ControlClient& client, std::initializer_list<std::string_view> states,
@@ -122,28 +103,14 @@ int show_result(const RemoteOptions& options, const json::value& partition) {
     return complain_of(options, *result);
 }
 
-Result<service::ControlClient> client_of(const RemoteOptions& options) {
-    auto place = WEIR_TRY(find_run(options.run));
-    return service::ControlClient(std::move(place.address), answer_max, std::move(place.tls));
-}
-
-int fail_to_find(const RemoteOptions& options, const Error& error) {
-    return error.code == Errc::refused ? fail_missing(me(options), error.message()) : fail_with(me(options), error);
-}
-
-/// Run control took the command and is gone since, as it is when no further run is waited for.
-bool has_ended(const RemoteOptions& options) {
-    return options.run.at.empty() && !RunPlace::find(options.run.directory);
-}
-
 /// Of a run control that has ended.
 Result<json::value> result_left(const RemoteOptions& options) {
     const auto file = RunDirectory::result_file(options.run.directory);
     std::error_code unknown;
     if (!std::filesystem::exists(file, unknown))
         return fail(Errc::refused, "run control has ended, and no run with it; weir run log shows why");
-    const auto text = WEIR_TRY(read_text(file, answer_max));
-    auto result = WEIR_TRY(json::parse(text, {.size = answer_max, .depth = 16}));
+    const auto text = WEIR_TRY(read_text(file, remote_answer_max));
+    auto result = WEIR_TRY(json::parse(text, {.size = remote_answer_max, .depth = 16}));
     if (!result.is_object()) return fail(Errc::corrupt, fmt::format("{} is no result of a run", file.native()));
     return result;
 }
@@ -207,8 +174,8 @@ void show_alarms(const service::ControlClient& client) {
 }
 
 int run_remote(const RemoteOptions& options) {
-    const auto found = client_of(options);
-    if (!found) return fail_to_find(options, found.error());
+    const auto found = client_of(options.run);
+    if (!found) return fail_without_run(me(options), found.error());
     const auto& client = *found;
     if (options.command == "status" || options.command == "hosts") {
         const auto partition = partition_of(client);
@@ -253,7 +220,7 @@ int run_remote(const RemoteOptions& options) {
         const bool start = options.command == "start";
         const auto partition = start ? wait_for(client, {"running", "paused", "ready", "ending", "down"}, wait)
                                      : wait_for(client, {"ready", "ending", "down"}, wait);
-        if (!partition) return has_ended(options) ? report_end(options) : fail_with(me(options), partition.error());
+        if (!partition) return has_ended(options.run) ? report_end(options) : fail_with(me(options), partition.error());
         const auto state = state_of(*partition);
         if (start && (state == "running" || state == "paused")) return show(options, *partition);
         return show_result(options, *partition);  // of a start: it could not start, or is over already
@@ -261,82 +228,6 @@ int run_remote(const RemoteOptions& options) {
     const auto partition = partition_of(client);
     if (!partition) return fail_with(me(options), partition.error());
     return show(options, *partition);
-}
-
-void print_line(const json::value& line) {
-    json::Fields fields(line, "a line");
-    const auto seconds = fields.real("time", 0.0);
-    const auto station = fields.text("station", "");
-    const auto* text = line.if_object() != nullptr ? line.get_object().if_contains("text") : nullptr;
-    print("{:%H:%M:%S} {:10} {}\n", fmt::gmtime(static_cast<std::time_t>(seconds)), station,
-          printable(text != nullptr && text->is_string() ? std::string_view(text->get_string()) : ""));
-}
-
-/// What the stations of a run control that has ended left, one file after the other.
-int print_log_files(const RemoteOptions& options, const std::vector<std::filesystem::path>& files) {
-    for (const auto& path : files) {
-        std::ifstream file(path);
-        if (!file) return fail_missing(me(options), fmt::format("cannot read {}", path.native()));
-        for (std::string line; std::getline(file, line) && output_errno() == 0;) {
-            if (options.json) {
-                print_json(json::object{{"station", json_text(path.stem().native())}, {"text", json_text(line)}});
-            } else {
-                print("{:10} {}\n", printable(path.stem().native()), printable(line));
-            }
-        }
-    }
-    flush_output();
-    return output_errno() == 0 ? exit_good : exit_bad;
-}
-
-std::vector<std::filesystem::path> log_files(const std::filesystem::path& directory) {
-    std::vector<std::filesystem::path> files;
-    std::error_code absent;
-    for (std::filesystem::directory_iterator entry(directory / "log", absent), end; !absent && entry != end;
-         entry.increment(absent)) {
-        if (entry->path().extension() == ".log") files.push_back(entry->path());
-    }
-    std::ranges::sort(files);
-    return files;
-}
-
-int run_log(const RemoteOptions& options) {
-    const auto found = client_of(options);
-    if (!found) {
-        const auto files = has_ended(options) ? log_files(options.run.directory) : std::vector<std::filesystem::path>{};
-        return files.empty() ? fail_to_find(options, found.error()) : print_log_files(options, files);
-    }
-    const auto& client = *found;
-    std::uint64_t after = 0;
-    while (true) {
-        const auto page = body_of(client.get(fmt::format("/log?after={}", after)));
-        if (!page) {
-            if (after > 0) return exit_good;  // it has ended
-            const auto files = page.error().code == Errc::io && options.run.at.empty()
-                                   ? log_files(options.run.directory)
-                                   : std::vector<std::filesystem::path>{};
-            return files.empty() ? fail_with(me(options), page.error()) : print_log_files(options, files);
-        }
-        json::Fields fields(*page, "the answer");
-        const auto* lines = fields.array("lines", 100'000);
-        if (lines == nullptr)
-            return fail_with(me(options), fields.result() ? Error{Errc::corrupt, 0, "no lines in the answer"}
-                                                          : fields.result().error());
-        for (const auto& line : *lines) {
-            if (options.json) {
-                print_json(line);
-            } else {
-                print_line(line);
-            }
-            json::Fields of_line(line, "a line");
-            after = std::max(after, of_line.number("number", after));
-        }
-        flush_output();
-        if (output_errno() != 0) return exit_bad;
-        if (!lines->empty()) continue;
-        if (!options.follow) return exit_good;
-        pause(200ms);
-    }
 }
 
 }  // namespace
@@ -351,7 +242,7 @@ void add_run_remote(CLI::App& run, Command& chosen) {
           Word{"start", "begins a run"}, Word{"stop", "stops the run"}, Word{"pause", "no more triggers"},
           Word{"resume", "triggers again"}, Word{"replace", "ends a station and starts it again"},
           Word{"mask", "nothing waits for a source any more"}, Word{"unmask", "a source is waited for again"},
-          Word{"apply", "between runs: the changed partition file"}, Word{"log", "what the stations reported"}}) {
+          Word{"apply", "between runs: the changed partition file"}}) {
         auto options = std::make_shared<RemoteOptions>();
         options->command = name;
         const bool replace = options->command == "replace";
@@ -377,17 +268,12 @@ void add_run_remote(CLI::App& run, Command& chosen) {
         } else if (options->command == "stop") {
             add_value(command, "--reason", options->reason, "TEXT", "goes into the catalogue with the run");
             add_value(command, "--wait", options->wait, "TIME", "at most, until it has stopped");
-        } else if (options->command == "log") {
-            add_flag(command, "--follow", options->follow, "goes on until run control ends");
         }
-        if (options->command != "status" && options->command != "hosts" && options->command != "log")
+        if (options->command != "status" && options->command != "hosts")
             add_flag(command, "--force", options->force, "also while somebody is in control at the page: ends that")
                 .group(more_options);
         add_json_flag(command, options->json);
-        const bool log = options->command == "log";
-        command.callback([options, log, &chosen] {
-            chosen = [options, log] { return log ? run_log(*options) : run_remote(*options); };
-        });
+        command.callback([options, &chosen] { chosen = [options] { return run_remote(*options); }; });
     }
 }
 

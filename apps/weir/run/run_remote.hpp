@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weir run status`, `start`, `stop`, `pause`, `resume`, `replace`, `mask`, `unmask`, `apply` and `log`: talk to the
+// `weir run status`, `hosts`, `start`, `stop`, `pause`, `resume`, `replace`, `mask`, `unmask` and `apply`: talk to the
 // run control that works in a directory.
 #pragma once
 

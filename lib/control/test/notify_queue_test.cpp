@@ -71,7 +71,7 @@ TEST(NotifyQueueTest, OneAMinuteStandsForAllThatWait) {
     ASSERT_TRUE(message);
     EXPECT_EQ(message->run, RunNumber{3}) << "the last one counts";
     EXPECT_EQ(message->more, 2U);
-    EXPECT_THAT(message->others, testing::ElementsAre("run 1", "run 2"));
+    EXPECT_THAT(message->others, testing::ElementsAre("run 2", "run 1"));
 }
 
 TEST(NotifyQueueTest, AFullOneDropsTheOldestAlarmAndCountsIt) {

@@ -50,7 +50,7 @@ private:
     const NotifySettings& of_;
 };
 
-std::vector<std::string> event_words() {
+std::vector<std::string> notify_event_words() {
     std::vector<std::string> words;
     for (std::size_t i = 0; i < control::notify_events; ++i) {
         const std::string word(name(static_cast<control::NotifyEvent>(i)));
@@ -83,7 +83,7 @@ void NotifySettings::declare(service::Settings& settings, const std::string& sec
             if (control::parse_notify_event(word)) return {};
             return fail(Errc::usage, fmt::format("is no event{}; there are start, stop, bad_run, alarm and "
                                                  "acknowledged",
-                                                 did_you_mean(word, event_words())));
+                                                 did_you_mean(word, notify_event_words())));
         });
     settings.add(section, "severity", severity, "of alarms: those below it are left out")
         .one_of({"information", "warning", "error", "fatal"});

@@ -18,7 +18,9 @@ namespace weir::app {
 /// The log that GET /log answers with, a file, and what matters to stderr. For several threads.
 class RunLogSink final : public service::ReportSink {
 public:
-    RunLogSink(control::LogBook& book, const std::filesystem::path& file, ProgressLine& line, const Clock& clock);
+    /// `terminal`: false: stderr has the lines of the book already, in another form.
+    RunLogSink(control::LogBook& book, const std::filesystem::path& file, ProgressLine& line, const Clock& clock,
+               bool terminal);
 
     void show(const service::SubmittedReport& report) override;
     /// It stands on the terminal already.
@@ -31,6 +33,7 @@ private:
     std::ofstream file_;
     ProgressLine& line_;
     const Clock& clock_;
+    const bool terminal_;
 };
 
 }  // namespace weir::app

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "weir/service/log_output.hpp"
+
 namespace weir::app {
 
 inline constexpr const char* weir_run = "weir run";
@@ -31,6 +33,7 @@ struct RunOptions {
     std::filesystem::path pages;  // of further pages; empty: none
     bool wait = false;
     bool json = false;
+    service::LogFormat log_format = service::LogFormat::text;
 };
 
 }  // namespace weir::app

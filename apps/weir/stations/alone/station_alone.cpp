@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "stations/frame/input_settings.hpp"
+#include "stations/frame/station_process.hpp"
 
 namespace weir::app {
 
@@ -25,6 +26,7 @@ void declare_alone(CLI::App& command, StationKind kind, AloneOptions& options) {
           &add_value(command, "--trace", station.trace, "F", "with PARTITION: a timeline of the threads, at the end")})
         option->group(more_options);
     declare_address_option(command, station);
+    declare_log_format(command, options.log_format);
 }
 
 Result<> read_config(service::Settings& table, const AloneOptions& options) {

@@ -13,6 +13,7 @@
 
 #include "stations/frame/station_command.hpp"
 #include "weir/service/configuration.hpp"
+#include "weir/service/log_output.hpp"
 #include "weir/service/station_frame.hpp"
 
 namespace weir::app {
@@ -22,6 +23,7 @@ struct AloneOptions {
     std::string config;
     bool print_config = false;
     bool json = false;
+    service::LogFormat log_format = service::LogFormat::text;
     std::vector<CLI::Option*> given{};  // those that go before the file
     StationOptions station{};           // of a partition, when its file is named
 

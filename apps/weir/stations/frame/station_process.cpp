@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <utility>
 
 #include "cli/command_line.hpp"
@@ -14,9 +15,10 @@ namespace weir::app {
 namespace {
 
 std::vector<std::unique_ptr<service::ReportSink>> sinks(service::Metrics& metrics,
-                                                        std::unique_ptr<service::ReportSink> more) {
+                                                        std::unique_ptr<service::ReportSink> more,
+                                                        const std::shared_ptr<service::LogOutput>& log) {
     std::vector<std::unique_ptr<service::ReportSink>> all;
-    all.push_back(service::log_sink());
+    all.push_back(service::log_sink(log));
     all.push_back(service::counter_sink(metrics));
     if (more) all.push_back(std::move(more));
     return all;
@@ -24,9 +26,21 @@ std::vector<std::unique_ptr<service::ReportSink>> sinks(service::Metrics& metric
 
 }  // namespace
 
+void declare_log_format(CLI::App& command, service::LogFormat& format) {
+    add_choice(command, "--log-format", format,
+               {{"text", service::LogFormat::text}, {"json", service::LogFormat::json}},
+               "of the log on stderr: lines for people, or a JSON document a line")
+        .group(more_options);
+}
+
+service::LogOptions log_options(service::LogFormat format, const std::string& partition) {
+    return {.format = format, .partition = partition, .journal_stream = std::getenv("JOURNAL_STREAM")};
+}
+
 StationProcess::StationProcess(const std::string& name, std::size_t spans_max,
-                               std::unique_ptr<service::ReportSink> more)
-    : reports(name, clock, sinks(metrics, std::move(more))),
+                               std::unique_ptr<service::ReportSink> more, const service::LogOptions& log_to)
+    : log(std::make_shared<service::LogOutput>(log_to)),
+      reports(name, clock, sinks(metrics, std::move(more), log)),
       threads(spans_max),
       main_(threads, "main"),
       timers(clock),

@@ -6,24 +6,33 @@
 #include <memory>
 #include <string>
 
+#include "cli/command_line.hpp"
 #include "cli/process/signals.hpp"
 #include "stations/frame/service_manager.hpp"
+#include "weir/service/log_output.hpp"
 #include "weir/service/station_services.hpp"
 
 namespace weir::app {
+
+/// --log-format, for more_options.
+void declare_log_format(CLI::App& command, service::LogFormat& format);
+/// With the journal that is behind stderr, if one is. `partition`: its name; empty: there is none.
+[[nodiscard]] service::LogOptions log_options(service::LogFormat format, const std::string& partition = {});
 
 class StationProcess {
 public:
     /// `name`: of the station, in its reports. `spans_max`: kept of each thread for a trace; 0: none is written.
     /// `more`: where reports go beside stderr and counters; nullptr: nowhere.
     explicit StationProcess(const std::string& name, std::size_t spans_max = 0,
-                            std::unique_ptr<service::ReportSink> more = {});
+                            std::unique_ptr<service::ReportSink> more = {},
+                            const service::LogOptions& log_to = log_options(service::LogFormat::text));
     StationProcess(const StationProcess&) = delete;
     StationProcess& operator=(const StationProcess&) = delete;
 
     Signals signals;  // the first member: threads that begin later block them too
     const ServiceManager manager = ServiceManager::from_environment();
     const SystemClock clock{};
+    const std::shared_ptr<service::LogOutput> log;  // shared with the sink of the reports
     service::Metrics metrics{};
     service::Reports reports;
     ThreadAccounts threads;

@@ -139,7 +139,8 @@ int run_handoff(HandoffOptions& options) {
     const bool once = s.options.once;
     control::LogBook log;
     StationProcess process("handoff", 0,
-                           control::log_book_sink(log));  // before any thread, those of XRootD's client too
+                           control::log_book_sink(log),  // before any thread, those of XRootD's client too
+                           log_options(options.log_format));
     HandOffStation station(s, "handoff", wire::StationId{1}, process.services);
     control::LonePage page(
         {.name = "handoff",

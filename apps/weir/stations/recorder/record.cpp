@@ -170,7 +170,7 @@ int run_record(RecordOptions& options) {
     keep_descriptors_for_files(*recorder_options);
     const auto& name = options.settings.options.recorder;
     control::LogBook log;
-    StationProcess process(name, 0, control::log_book_sink(log));
+    StationProcess process(name, 0, control::log_book_sink(log), log_options(options.log_format));
     RecorderStation station(*recorder_options, name, wire::StationId{1}, process.services,
                             options.settings.stop_deadline);
     control::LonePage page({.name = name,
@@ -183,6 +183,7 @@ int run_record(RecordOptions& options) {
                     {options.settings.metrics, recorder_options->receiver.tls, options.settings.plain, page.routes()},
                     process.services);
     if (!frame) return fail_with(weir_record, frame.error());
+    process.log->set_run(station.summary().run);
     process.report_latched(weir_record);
     report_start(*recorder_options, station.recorder(), (*frame)->control_address(), options.settings.plain);
 

@@ -1,65 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/service/report_sinks.hpp"
 
-#include <fmt/chrono.h>
-#include <fmt/format.h>
-#include <poll.h>
-#include <spdlog/logger.h>
-#include <spdlog/sinks/stdout_sinks.h>
-
-#include <unistd.h>
-
 #include <array>
-#include <mutex>
 #include <utility>
 
 namespace weir::service {
 namespace {
 
-spdlog::level::level_enum level_of(Severity severity) {
-    switch (severity) {
-        case Severity::information: return spdlog::level::info;
-        case Severity::warning: return spdlog::level::warn;
-        case Severity::error: return spdlog::level::err;
-        case Severity::fatal: return spdlog::level::critical;
-    }
-    return spdlog::level::err;
-}
-
-constexpr std::size_t line_size_max = 4000;  // below PIPE_BUF: a pipe that is writable takes it whole (pipe(7))
-
-/// Whether stderr takes a line at once. Who reads the log may be slow, stopped or gone, and must not hold up who writes
-/// it.
-bool writable() noexcept {
-    pollfd one{STDERR_FILENO, POLLOUT, 0};
-    return ::poll(&one, 1, 0) > 0 && (one.revents & (POLLOUT | POLLERR | POLLHUP)) != 0;
-}
-
 class LogSink final : public ReportSink {
 public:
-    LogSink() : logger_("weir", std::make_shared<spdlog::sinks::stderr_sink_mt>()) { logger_.set_pattern("%v"); }
+    explicit LogSink(std::shared_ptr<LogOutput> output) : output_(std::move(output)) {}
 
     void show(const SubmittedReport& report) override {
-        const std::lock_guard lock(mutex_);
-        if (!writable()) {
-            ++missing_;
-            return;
-        }
-        const auto seconds = std::chrono::floor<std::chrono::seconds>(report.when);
-        const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(report.when - seconds).count();
-        auto line =
-            fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z {}", fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)),
-                        milliseconds, one_line(report));
-        if (line.size() > line_size_max) line.resize(line_size_max);
-        if (missing_ > 0)
-            line += fmt::format(" [{} lines before this could not be written]", std::exchange(missing_, 0));
-        logger_.log(level_of(report.severity), spdlog::string_view_t(line));
+        const auto who = on_one_line(report.who);
+        const auto before = name(report.severity).size() + 1 + who.size() + 2;  // "error rec-1: "
+        output_->write({report.when, {}, who, {}, report.severity, one_line(report).substr(before)});
     }
 
 private:
-    std::mutex mutex_;
-    std::uint64_t missing_ = 0;
-    spdlog::logger logger_;  // our own, not spdlog's registry: two Reports in one program do not meet
+    const std::shared_ptr<LogOutput> output_;  // shared with who knows the run
 };
 
 class CounterSink final : public ReportSink {
@@ -89,7 +48,9 @@ private:
 
 }  // namespace
 
-std::unique_ptr<ReportSink> log_sink() { return std::make_unique<LogSink>(); }
+std::unique_ptr<ReportSink> log_sink(std::shared_ptr<LogOutput> output) {
+    return std::make_unique<LogSink>(std::move(output));
+}
 std::unique_ptr<ReportSink> counter_sink(Metrics& metrics) { return std::make_unique<CounterSink>(metrics); }
 
 }  // namespace weir::service

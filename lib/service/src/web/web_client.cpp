@@ -136,10 +136,10 @@ Result<unsigned> WebClient::post(const std::string& json, std::chrono::milliseco
                 if (!ended && given_up()) return fail(Errc::refused, "given up");
             }
             if (ended->answer.status != 0) return ended->answer.status;
-            failed = answer_of(std::move(*ended), to_.shown(), "POST", share).error();
-            if (failed.code == Errc::io)
-                failed.context = fmt::format("{} cannot be reached: {}", to_.shown(), ended->why);
-            else failed.context = fmt::format("{} did not answer within {}", to_.shown(), to_string(share));
+            const bool late = ended->failed == beast::error::timeout;
+            failed = {late ? Errc::limit : Errc::io, 0,
+                      late ? fmt::format("{} did not answer within {}", to_.shown(), to_string(deadline))
+                           : fmt::format("{} cannot be reached: {}", to_.shown(), ended->why)};
         } catch (const std::system_error& error) {  // Asio's constructors, when there are no descriptors
             return fail_errno(error.code().value(), fmt::format("cannot ask {}", to_.shown()));
         }
