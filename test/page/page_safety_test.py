@@ -17,7 +17,7 @@ from weir_program import ProgramTest
 
 ATTACK = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
 BIDI = "a\u202eb\u2066c\u200bd"
-PAGES = ("partition", "alarms", "files", "event", "runs", "runs/1", "log", "wall")
+PAGES = ("partition", "alarms", "files", "event", "histograms", "runs", "runs/1", "log", "wall")
 SEED = int(os.environ.get("WEIR_SEED") or random.randrange(1 << 32))
 
 

@@ -218,7 +218,7 @@ def see(event):
         partition = self.partition()
         page = self.browser.page(partition.address)
         until_text(page, "#state", "ready")
-        for key, heading in (("2", "Waiting for an answer"), ("3", "Disks"), ("4", "Next event"), ("5", "Search"), ("6", "Contains"), ("1", "What is wrong")):
+        for key, heading in (("2", "Waiting for an answer"), ("3", "Disks"), ("4", "Next event"), ("5", "has no monitor"), ("6", "Search"), ("7", "Contains"), ("1", "What is wrong")):
             page.keyboard.press(key)
             until_text(page, "main", heading)
         page.locator("#take").focus()
@@ -236,7 +236,7 @@ def see(event):
         partition = self.partition()
         page = self.browser.page(partition.address, width=390, height=844)
         until_text(page, "#state", "ready")
-        for name in ("partition", "alarms", "files", "event", "runs", "log", "wall"):
+        for name in ("partition", "alarms", "files", "event", "histograms", "runs", "log", "wall"):
             page.goto(f"{partition.address}/#{name}")
             until(page, "(name) => document.documentElement.dataset.page === name && document.querySelector('main').children.length", f"no page {name}", name)
             self.assertLessEqual(page.evaluate("() => document.documentElement.scrollWidth"), 390, name)
@@ -249,7 +249,7 @@ def see(event):
         for dark in (False, True):
             page = self.browser.page(partition.address, dark=dark)
             until_text(page, "#verdict", "Data are taken and kept")
-            for name in ("partition", "alarms", "files", "event", "runs", "runs/1", "log", "wall"):
+            for name in ("partition", "alarms", "files", "event", "histograms", "runs", "runs/1", "log", "wall"):
                 page.goto(f"{partition.address}/#{name}")
                 until(page, "(name) => document.documentElement.dataset.page === name && document.querySelector('main').children.length", f"no page {name}", name.split("/")[0])
                 if name == "event":
