@@ -191,11 +191,12 @@ class ViewTest(ProgramTest):
         self.addCleanup(chromium.close)
         partition = Partition(self.folder, "--view", "127.0.0.1:0")
         self.addCleanup(lambda: partition.running() and partition.stop())
-        address = partition.printed(r"looks at the page: (http://\S+)").group(1)
+        address, said = partition.printed(r"looks at the page: (http://\S+/)(\S+)").groups()
         place = urllib.parse.urlsplit(address)
-        self.assertEqual((partition.directory / "view-token").read_text().strip(), place.query.removeprefix("token="))
+        token = (partition.directory / "view-token").read_text().strip()
+        self.assertEqual(said, "?token=...", "a log has no secrets")
         self.assertEqual((partition.directory / "view-token").stat().st_mode & 0o777, 0o600)
-        page = chromium.page(address)
+        page = chromium.page(f"{address}?token={token}")
         until_text(page, "#state", "ready")
         self.assertEqual(urllib.parse.urlsplit(page.url).query, "", "the token is not left in the address")
         until_text(page, "main", "only looked at")
@@ -209,6 +210,9 @@ class ViewTest(ProgramTest):
         stranger = chromium.page(f"http://{place.netloc}/")
         until_text(stranger, "body", "shows a token")
         self.assertEqual([c for c in chromium.complaints if "403" not in c], [])
+        partition.stop()
+        (partition.directory / "view-token").write_text("")
+        self.assertOneLine(weir_program.run("run", self.folder / "generator.toml", "--dir", partition.directory, "--view", "127.0.0.1:0"), 1, "view-token is empty; delete it")
 
 
 if __name__ == "__main__":

@@ -295,6 +295,15 @@ private:
     std::optional<service::HttpServer> server_;  // the last member: nobody asks while the rest ends
 };
 
+/// As long as it lives, or until the page shows what was.
+struct ShownRecorder {
+    ShownRecorder(DemoPage& on, const recorder::Recorder& recorder) : page(on) { page.shows(&recorder); }
+    ~ShownRecorder() { page.shows(nullptr); }
+    ShownRecorder(const ShownRecorder&) = delete;
+    ShownRecorder& operator=(const ShownRecorder&) = delete;
+    DemoPage& page;
+};
+
 int run_demo(const DemoOptions& options) {
     if (auto prepared = prepare(options.directory); !prepared) return fail_with(command_name, prepared.error());
     Signals signals;
@@ -308,11 +317,8 @@ int run_demo(const DemoOptions& options) {
     DemoPage page(options, reports, log, clock);
     auto recorder = recorder::Recorder::open(recorder_options, reports.reporter(), clock);
     if (!recorder) return fail_with(command_name, recorder.error());
-    page.shows(recorder->get());
-    if (const auto served = page.start(); !served) {
-        page.shows(nullptr);
-        return fail_with(command_name, served.error());
-    }
+    const ShownRecorder shown(page, **recorder);
+    if (const auto served = page.start(); !served) return fail_with(command_name, served.error());
     (*recorder)->start();
     Outcome outcome;
     outcome.run = (*recorder)->run();

@@ -19,6 +19,7 @@
 #include "run/authority/own_authority.hpp"
 #include "run/commands.hpp"
 #include "run/directory/run_place.hpp"
+#include "run/directory/view_port.hpp"
 #include "run/notify.hpp"
 #include "run/partition/certificate_check.hpp"
 #include "run/partition/notify_settings.hpp"
@@ -34,7 +35,6 @@
 #include "run/session/station_reach.hpp"
 #include "run/session/taken_file.hpp"
 #include "run/session/taking_over.hpp"
-#include "run/session/view_port.hpp"
 #include "stations/frame/station_command.hpp"
 #include "stations/frame/station_process.hpp"
 #include "weir/base/file.hpp"
@@ -290,8 +290,7 @@ int run_run(RunOptions& options) {
          .log = log,
          .reports = reports,
          .hosts = stations.hosts,
-         .lease = &operator_lease,
-         .calls = &**calls},
+         .lease = &operator_lease},
         {.archive = {directory->path(), directory->catalogue_files(), on_hosts},
          .further = options.pages.empty() ? std::vector<std::string>{} : page::further_page_names(options.pages),
          .zone = time_zone(),
@@ -364,7 +363,7 @@ int run_run(RunOptions& options) {
     const auto driven = foreground.drive(signals);
     line.clear();
     partition_log.finish();
-    notifications.finish(notify_patience, [&] { return signals.wait(0ms); });
+    notifications.finish(superseded() ? 0ms : notify_patience, [&] { return signals.wait(0ms); });
     ends_lease.armed = driven.has_value();
     if (!driven) {
         if (stations.leave && superseded()) stations.leave();

@@ -8,6 +8,8 @@
 
 #include "files/events/bare_events.hpp"
 #include "files/events/event_lines.hpp"
+#include "weir/event/event_builder.hpp"
+#include "weir/event/rob_builder.hpp"
 #include "weir/workload/event_generator.hpp"
 
 namespace weir::app {
@@ -31,6 +33,30 @@ TEST(EventDocument, HasTheHeaderAndEachRobWithTheFactsOfItsRod) {
     EXPECT_TRUE(document.at("header").as_object().contains("status_names"));
     EXPECT_FALSE(document.contains("error"));
     EXPECT_FALSE(document.contains("offset")) << "it is in no file";
+}
+
+std::vector<std::byte> compressed_event(std::size_t robs, std::size_t words) {
+    const std::vector<std::uint32_t> data(words, 0);
+    std::vector<std::byte> rob;
+    EXPECT_TRUE(event::append_rob(rob, {.source = SourceId{0x420000}}, data));
+    const std::vector<ConstData> all(robs, rob);
+    return event::build_event({.compression = event::Compression::zlib}, all).value_or(std::vector<std::byte>{});
+}
+
+TEST(EventDocument, OfManyRobsHasTheFirstAndCountsTheOthersAlsoWhenItIsCompressed) {
+    const auto document = event_document(compressed_event(5000, 0));
+    EXPECT_EQ(document.at("robs").to_number<int>(), 5000);
+    EXPECT_EQ(document.at("rob_list").as_array().size(), 2000U);
+    EXPECT_EQ(document.at("left_out").to_number<int>(), 3000);
+}
+
+TEST(EventDocument, ASmallEventThatUnpacksToMuchIsNotUnpacked) {
+    const auto bytes = compressed_event(1, 17U << 20);
+    ASSERT_LT(bytes.size(), 1U << 20);
+    const auto document = event_document(bytes);
+    EXPECT_TRUE(document.contains("error"));
+    EXPECT_TRUE(document.contains("header"));
+    EXPECT_FALSE(document.contains("rob_list"));
 }
 
 TEST(EventDocument, OfAnyBytesIsADocumentAndOnlyPrintableLinesOfBoundedLength) {

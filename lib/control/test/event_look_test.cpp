@@ -3,8 +3,10 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <boost/json/serialize.hpp>
 #include <condition_variable>
+#include <thread>
 
 #include "weir/json/parse.hpp"
 #include "weir/service/event_tap.hpp"
@@ -135,17 +137,27 @@ TEST_F(EventLookTest, OldEventsMakeRoomForNewOnes) {
 
 TEST_F(EventLookTest, TooManyAtOnceAreRefusedAndTheOthersAnswered) {
     builder.hold = true;
-    std::atomic<int> answered = 0;
+    std::atomic<std::size_t> answered = 0, good = 0;
     for (std::size_t i = 0; i < EventLook::under_way_max; ++i)
-        look.next(stations, {.path = "/event", .query = "station=sfi-1", .body = ""},
-                  [&](const service::HttpResponse& got) { answered += got.status == 200 ? 1 : 0; });
+        look.next(stations, {.path = "/event", .query = "station=sfi-1&wait=10000", .body = ""},
+                  [&](const service::HttpResponse& got) {
+                      good += got.status == 200 ? 1U : 0U;
+                      ++answered;
+                  });
     EXPECT_EQ(ask("station=ef-1").status, 503U);
-    for (bool all = false; !all;) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::minutes{2};
+    const auto wait_for = [&](const auto& condition) {
+        while (!condition() && std::chrono::steady_clock::now() < until)
+            std::this_thread::sleep_for(std::chrono::milliseconds{1});
+        return condition();
+    };
+    ASSERT_TRUE(wait_for([&] {
         const std::scoped_lock lock(builder.mutex);
-        all = builder.held.size() == EventLook::under_way_max;
-    }
+        return builder.held.size() == EventLook::under_way_max;
+    }));
     for (const auto& answer : builder.held) answer(builder.response);
-    while (answered < static_cast<int>(EventLook::under_way_max)) std::this_thread::yield();
+    ASSERT_TRUE(wait_for([&] { return answered == EventLook::under_way_max; }));
+    EXPECT_EQ(good, EventLook::under_way_max);
     EXPECT_EQ(document("station=ef-1").at("id").to_number<std::size_t>(), EventLook::under_way_max + 1);
 }
 

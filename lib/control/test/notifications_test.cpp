@@ -10,6 +10,7 @@
 #include <sstream>
 #include <thread>
 
+#include "notify/notify_watch.hpp"
 #include "run_control_fixture.hpp"
 #include "weir/json/parse.hpp"
 
@@ -164,7 +165,7 @@ TEST_F(NotificationsTest, ACommandThatFailsIsTriedAgainThenIsAnAlarmThatGoesWhen
 }
 
 TEST_F(NotificationsTest, ACommandThatHangsHoldsNobodyUpAndIsKilledWithWhatItStarted) {
-    options.command = {"/bin/sh", "-c", "(sleep 1000; echo late >> '" + (folder / "late").native() + "') & wait"};
+    options.command = {"/bin/sh", "-c", "sleep 1000 & echo $! > '" + (folder / "pid").native() + "'; wait"};
     notify();
     reports.reporter().alarm("disk", "is full");
     look();
@@ -173,6 +174,37 @@ TEST_F(NotificationsTest, ACommandThatHangsHoldsNobodyUpAndIsKilledWithWhatItSta
     notifications->finish(patience, [&] { return ++asked == 2; });  // a second Ctrl-C
     notifications.reset();
     EXPECT_THAT(reported, testing::Contains("notifier log has not sent all"));
+    std::ifstream file(folder / "pid");
+    pid_t pid = 0;
+    file >> pid;
+    ASSERT_GT(pid, 0);
+    EXPECT_TRUE(eventually([&] {
+        std::ifstream status("/proc/" + std::to_string(pid) + "/stat");
+        std::string line;
+        return !std::getline(status, line) || line.contains(") Z ");
+    })) << "what the command started lives on";
+}
+
+TEST(NotifyWatchTest, AnAlarmThatANewProcessRaisesAgainIsNewsAndOneThatItBringsBackIsNot) {
+    NotifyWatch watch(WallTime{});
+    PartitionView view;
+    StationView station;
+    station.entry.name = "ef-1";
+    station.state = "running";
+    const auto look = [&](bool alarm, const char* state) {
+        station.state = state;
+        station.report.alarms.clear();
+        if (alarm) station.report.alarms.push_back({.name = "selection", .text = "threw", .severity = "error"});
+        view.stations = {station};
+        return watch.look(view, {}, WallTime{}).size();
+    };
+    EXPECT_EQ(look(true, "running"), 1U);
+    EXPECT_EQ(look(true, "running"), 0U);
+    EXPECT_EQ(look(false, "gone"), 0U);
+    EXPECT_EQ(look(true, "running"), 0U) << "a recorder keeps its alarms";
+    EXPECT_EQ(look(false, "launching"), 0U);
+    EXPECT_EQ(look(false, "running"), 0U);
+    EXPECT_EQ(look(true, "running"), 1U) << "raised by the new process";
 }
 
 TEST_F(NotificationsTest, AProgramThatIsNotThereIsAnAlarm) {

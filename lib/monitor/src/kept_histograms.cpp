@@ -24,7 +24,6 @@ Result<> KeptHistograms::take(Histogram histogram) {
         return fail(Errc::limit, "the histograms have more than 2000000 bins together");
     cells_ += sent->cells() - had;
     auto& kept = kept_[sent->name];
-    kept.sent = sent;
     // A plug-in that books other bins after a restart has nothing that could be added.
     const bool same = kept.before && kept.before->x == sent->x && kept.before->y == sent->y;
     if (!same) kept.before.reset();
@@ -50,7 +49,6 @@ void KeptHistograms::process_ended() {
     const std::scoped_lock lock(mutex_);
     for (auto& [name, kept] : kept_) {
         kept.before = kept.both;
-        kept.sent.reset();
     }
     for (auto& [name, counter] : counters_) counter.before += std::exchange(counter.sent, 0);
 }

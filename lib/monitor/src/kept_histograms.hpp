@@ -40,7 +40,6 @@ public:
 private:
     struct Kept {
         std::shared_ptr<const Histogram> before{};  // of processes that have ended; nullptr: nothing
-        std::shared_ptr<const Histogram> sent{};    // by the one that runs
         std::shared_ptr<const Histogram> both{};
     };
     struct KeptCounter {

@@ -40,6 +40,7 @@ struct SampledPayloads::State {
     std::deque<std::pair<std::string, std::string>> events;  // of which station, bytes
     std::function<void()> came;                              // nothing: no run
     SteadyTime rests_until{}, next{};
+    std::size_t turn = 0;  // who is asked first the next time
     bool rests = false;
     Stats stats{};
 
@@ -60,7 +61,6 @@ struct SampledPayloads::State {
                 if (answer->content_type == "application/octet-stream" && !answer->body.empty()) {
                     if (came) {
                         one->waits = true;
-                        ++stats.came;
                         events.emplace_back(name, std::move(answer->body));
                         came();
                     }
@@ -157,10 +157,13 @@ void SampledPayloads::look() {
             state.rests = false;
             state.came();
         }
-        for (auto& one : state.stations) {
+        const auto first = state.turn;
+        for (std::size_t i = 0; i < state.stations.size(); ++i) {
             if (state.options.rate > 0 && now < state.next) break;
+            auto& one = state.stations[(first + i) % state.stations.size()];
             if (one.asked || one.waits || one.station.control.empty() || now < one.not_before) continue;
             one.asked = true;
+            state.turn = (first + i + 1) % state.stations.size();
             ++state.stats.asked;
             to_ask.push_back(one.station);
             if (state.options.rate > 0)

@@ -54,7 +54,7 @@ public:
     void rest(std::chrono::nanoseconds time);
 
     struct Stats {
-        std::uint64_t asked = 0, came = 0;
+        std::uint64_t asked = 0;
         std::uint64_t too_large = 0;  // for a tap
         std::size_t silent = 0;       // stations that do not answer
     };

@@ -112,7 +112,6 @@ TEST(WebClientTest, WhoIsNotThereOrAnswersNothingIsNamed) {
     EXPECT_THAT(refused.error().message(), HasSubstr("http://" + address + " cannot be reached: "));
     EXPECT_THAT(refused.error().message(), testing::Not(HasSubstr("secret")));
 
-    std::atomic<bool> given_up{false};
     const auto mute = HttpServer::start({}, {{HttpRoute::Method::post, "/", [](const auto&, const auto&) {}}});
     ASSERT_TRUE(mute);
     const auto waits = WebClient::open(address_of("http://" + mute->address()), {}, {}, system_clock());

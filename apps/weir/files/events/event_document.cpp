@@ -11,6 +11,7 @@
 namespace weir::app {
 namespace {
 
+constexpr Bytes unpacked_shown = 64_MiB;
 constexpr std::size_t robs_shown = 2000;
 constexpr std::size_t tags_shown = 100;
 constexpr std::size_t tag_shown = 200;  // bytes
@@ -48,10 +49,10 @@ json::object short_document(EventSummary summary) {
 
 std::size_t words_in(ConstData data) noexcept { return data.size() / event::word_bytes; }
 
-std::vector<RobRow> robs_of(const Fragments& fragments) {
+std::vector<RobRow> robs_of(const Fragments& fragments, std::size_t most) {
     std::vector<RobRow> robs;
     auto cursor = fragments.cursor();
-    for (auto rob = cursor.next(); rob && *rob; rob = cursor.next()) {
+    for (auto rob = cursor.next(); rob && *rob && robs.size() < most; rob = cursor.next()) {
         RobRow row{**rob, std::nullopt, {}};
         if (auto rod = event::RodView::parse((*rob)->payload(), (*rob)->payload_offset())) {
             row.rod = *rod;
@@ -104,7 +105,7 @@ json::object event_document(ConstData bytes) {
     const auto format = BareEvents::format_of(bytes);
     FileWalk::Block block;
     block.separator.size = static_cast<std::uint32_t>(bytes.size());
-    const auto summary = summarize(block, bytes, format);
+    const auto summary = summarize(block, bytes, format, unpacked_shown, results_shown);
     auto document = short_document(summary);
     for (const auto* key : {"number", "offset", "block"}) document.erase(key);  // of a file
     document["format"] = event::name(format);
@@ -112,15 +113,11 @@ json::object event_document(ConstData bytes) {
     const auto event = event::EventView::parse(bytes, format);
     if (!event) return document;
     document["header"] = json_of(*event);
-    const auto fragments = Fragments::of(*event);
+    const auto fragments = Fragments::of(*event, unpacked_shown);
     if (!fragments) return document;
-    const auto robs = robs_of(*fragments);
     json::array rows;
-    for (const auto& row : robs) {
-        if (rows.size() == robs_shown) break;
-        rows.push_back(json_of(row));
-    }
-    document["left_out"] = robs.size() - rows.size();
+    for (const auto& row : robs_of(*fragments, robs_shown)) rows.push_back(json_of(row));
+    document["left_out"] = summary.robs.value_or(rows.size()) - rows.size();
     document["rob_list"] = std::move(rows);
     return document;
 }

@@ -3,6 +3,7 @@
 // it.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,8 +19,8 @@ struct RobRow {
     std::string trouble;
 };
 
-/// The ROBs in order, up to where the fragments break off; the summary reports that and why.
-[[nodiscard]] std::vector<RobRow> robs_of(const Fragments& fragments);
+/// The first `most` ROBs in order, up to where the fragments break off; the summary reports that and why.
+[[nodiscard]] std::vector<RobRow> robs_of(const Fragments& fragments, std::size_t most = SIZE_MAX);
 
 /// Whole 32-bit words.
 [[nodiscard]] std::size_t words_in(ConstData data) noexcept;
@@ -29,7 +30,8 @@ struct RobRow {
 [[nodiscard]] json::object json_of(const RobRow& row);
 
 /// An event that passed by, of whatever makes it, for a browser: the summary, "format", "header", and "rob_list" of at
-/// most 2,000 ROBs; "left_out" are the others. Nothing in it is trusted, and the document has about a megabyte at most.
+/// most 2,000 ROBs; "left_out" are the others. Nothing in it is trusted: a compressed one is unpacked up to 64 MiB, and
+/// the document has a few megabytes at most.
 [[nodiscard]] json::object event_document(ConstData event);
 
 }  // namespace weir::app

@@ -10,8 +10,6 @@
 namespace weir::app {
 namespace {
 
-constexpr Bytes unpacked_max = 256_MiB;
-
 /// Fragments of this sub-detector that are built in another way are not ours to explain: other experiments have some.
 void look_for_result(const event::FragmentView& rob, std::vector<FoundResult>& results) {
     if ((number(rob.source()) >> 16 & 0xff) != selection::level2_detector) return;
@@ -23,19 +21,19 @@ void look_for_result(const event::FragmentView& rob, std::vector<FoundResult>& r
 
 }  // namespace
 
-Result<Fragments> Fragments::of(const event::EventView& event) {
+Result<Fragments> Fragments::of(const event::EventView& event, Bytes most) {
     Fragments fragments;
     fragments.format_ = event.format();
     fragments.offset_ = event.header().size();
     fragments.payload_ = event.payload();
     if (event.compression() == event::Compression::none) return fragments;
-    fragments.unpacked_ =
-        WEIR_TRY(event::decompress_payload(event, unpacked_max));  // moving a vector does not move its bytes
+    fragments.unpacked_ = WEIR_TRY(event::decompress_payload(event, most));  // moving a vector does not move its bytes
     fragments.payload_ = fragments.unpacked_;
     return fragments;
 }
 
-EventSummary summarize(const FileWalk::Block& block, ConstData bytes, event::Format format) {
+EventSummary summarize(const FileWalk::Block& block, ConstData bytes, event::Format format, Bytes most,
+                       std::size_t results_most) {
     EventSummary summary;
     summary.block = block;
     summary.adler32 = checksum::adler32(bytes);
@@ -48,13 +46,14 @@ EventSummary summarize(const FileWalk::Block& block, ConstData bytes, event::For
     } else {
         summary.trouble = tags.error();
     }
-    const auto fragments = Fragments::of(*event);
+    const auto fragments = Fragments::of(*event, most);
     if (!fragments) return summary.trouble = fragments.error(), summary;
     std::uint64_t robs = 0;
     if (const auto walked = event::for_each_rob(fragments->cursor(),
                                                 [&](const event::FragmentView& rob) {
                                                     ++robs;
-                                                    look_for_result(rob, summary.results);
+                                                    if (summary.results.size() < results_most)
+                                                        look_for_result(rob, summary.results);
                                                 });
         !walked) {
         summary.trouble = walked.error();

@@ -15,13 +15,17 @@
 
 namespace weir::app {
 
+/// Of a compressed event.
+inline constexpr Bytes unpacked_max = 256_MiB;
+
 /// The fragments of an event, unpacked when they are compressed. Move-only: it may point into itself.
 class Fragments {
 public:
     Fragments(Fragments&&) = default;
     Fragments& operator=(Fragments&&) = default;
 
-    [[nodiscard]] static Result<Fragments> of(const event::EventView& event);
+    /// Errc::limit: it would be larger than `most` when it is unpacked.
+    [[nodiscard]] static Result<Fragments> of(const event::EventView& event, Bytes most = unpacked_max);
 
     /// Lives no longer than this and the event's bytes.
     [[nodiscard]] event::RobCursor cursor() const { return {payload_, format_, offset_}; }
@@ -51,7 +55,9 @@ struct EventSummary {
     std::optional<Error> trouble;  // the first thing that is wrong
 };
 
-[[nodiscard]] EventSummary summarize(const FileWalk::Block& block, ConstData bytes, event::Format format);
+/// `most`: of a compressed event; `results_most`: of those that are kept.
+[[nodiscard]] EventSummary summarize(const FileWalk::Block& block, ConstData bytes, event::Format format,
+                                     Bytes most = unpacked_max, std::size_t results_most = SIZE_MAX);
 
 [[nodiscard]] json::object json_of(const EventSummary& summary);
 

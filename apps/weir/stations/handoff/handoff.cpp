@@ -142,13 +142,11 @@ int run_handoff(HandoffOptions& options) {
                            control::log_book_sink(log),  // before any thread, those of XRootD's client too
                            log_options(options.log_format));
     HandOffStation station(s, "handoff", wire::StationId{1}, process.services);
-    control::LonePage page(
-        {.name = "handoff",
-         .kind = StationKind::handoff,
-         .status = [&station] { return station.status(); },
-         .catalogues = std::filesystem::exists(path, error) ? std::vector<std::filesystem::path>{path}
-                                                            : std::vector<std::filesystem::path>{}},
-        log, process.reports, process.timers, process.clock);
+    control::LonePage page({.name = "handoff",
+                            .kind = StationKind::handoff,
+                            .status = [&station] { return station.status(); },
+                            .catalogues = {path}},
+                           log, process.reports, process.timers, process.clock);
     const auto frame =
         start_alone(station, "handoff", StationKind::handoff,
                     {.listen = once ? std::string() : s.metrics, .tls = {}, .plain = s.plain, .routes = page.routes()},

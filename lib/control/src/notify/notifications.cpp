@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "notify/notifier_thread.hpp"
 #include "notify/notify_watch.hpp"
@@ -71,18 +72,23 @@ void Notifications::finish(std::chrono::milliseconds at_most, const std::functio
     looks_.cancel();
     look();
     const auto until = parts_.clock.now() + at_most;
-    for (const auto& notifier : notifiers_) notifier->end(until);
+    std::map<const NotifierThread*, std::uint64_t> failed_before;
+    for (const auto& notifier : notifiers_) {
+        failed_before[notifier.get()] = notifier->counts().failed;
+        notifier->end(until);
+    }
     const auto all_sent = [&] {
         return std::ranges::all_of(notifiers_, [](const auto& notifier) { return notifier->counts().waiting == 0; });
     };
     while (!all_sent() && parts_.clock.now() < until && !interrupted())
         static_cast<void>(stoppable_sleep(finish_look, {}));
     for (const auto& notifier : notifiers_) {
-        const auto waiting = notifier->counts().waiting;
-        if (waiting == 0) continue;
+        const auto counts = notifier->counts();
+        const auto unsent = counts.waiting + counts.failed - failed_before[notifier.get()];
+        if (unsent == 0) continue;
         parts_.reports.submit({.severity = Severity::warning,
                                .what = fmt::format("notifier {} has not sent all", notifier->options().name),
-                               .why = fmt::format("{} messages waited at the end of run control", waiting),
+                               .why = fmt::format("{} messages were not sent at the end of run control", unsent),
                                .key = "notifier has not sent all: " + notifier->options().name});
     }
 }

@@ -11,7 +11,6 @@
 namespace weir::control {
 namespace {
 
-constexpr std::size_t alarms_remembered_max = 20'000;
 constexpr std::size_t problems_sent_max = 20;
 constexpr std::size_t problem_sent_max = 1000;  // bytes
 
@@ -74,13 +73,14 @@ std::vector<NotifyMessage> NotifyWatch::look(const PartitionView& view, const st
         }
         news.push_back(end_of(*view.last, view.last->run == view.run ? view.comment : "", now));
     }
-    if (latched_.size() > alarms_remembered_max) latched_.clear();
+    std::map<std::pair<std::string, std::string>, bool> found;
     const auto look_at = [&](const std::string& station, const std::string& alarm, Severity severity,
                              const std::string& why, const std::optional<std::string>& acknowledged_by) {
-        const auto [seen, fresh] = latched_.try_emplace({station, alarm}, false);
-        const bool was = std::exchange(seen->second, !acknowledged_by);
+        const auto seen = latched_.find({station, alarm});
+        const bool is = !acknowledged_by;
+        found[{station, alarm}] = is;
         // One that was acknowledged before it was first seen is no news.
-        if (was == seen->second) return;
+        if (is == (seen != latched_.end() && seen->second)) return;
         NotifyMessage message{.event = acknowledged_by ? NotifyEvent::acknowledged : NotifyEvent::alarm,
                               .when = now,
                               .run = view.run,
@@ -99,6 +99,13 @@ std::vector<NotifyMessage> NotifyWatch::look(const PartitionView& view, const st
         for (const auto& alarm : station.report.alarms)
             look_at(station.entry.name, alarm.name, parse_severity(alarm.severity).value_or(Severity::error),
                     alarm.text, alarm.acknowledged_by);
+    // A new process may come back with the alarms that it had; one that comes without them has raised none.
+    for (const auto& station : view.stations) {
+        if (station.state != "gone" && station.state != "launching") continue;
+        for (const auto& [key, is] : latched_)
+            if (key.first == station.entry.name) found.try_emplace(key, is);
+    }
+    latched_ = std::move(found);
     return news;
 }
 

@@ -23,7 +23,7 @@ namespace weir::control {
 class EventLook {
 public:
     static constexpr std::size_t under_way_max = 8;
-    static constexpr std::size_t kept_max = 16;        // events
+    static constexpr std::size_t kept_max = 64;        // events
     static constexpr Bytes kept_bytes_max{64U << 20};  // of them all
 
     EventLook(std::optional<service::ControlTls> tls, DescribeEvent describe)

@@ -79,7 +79,7 @@ public:
     const SteadyTime begun_;
     const WallTime begun_wall_;
     std::mutex mutex_;
-    SteadyTime rate_at_{}, ended_{};
+    SteadyTime rate_at_{}, ended_ = begun_;
     std::uint64_t received_ = 0;
     double rate_ = 0;
     RunPage page_;  // the last member: it looks at the rest

@@ -32,7 +32,9 @@ constexpr std::size_t alarms_shown = 200;
 constexpr std::size_t alarm_text_shown = 2000;  // bytes
 constexpr std::size_t lines_shown = 8;          // of the log
 constexpr std::size_t line_shown = 500;         // bytes
-constexpr std::size_t search_max = 200;         // bytes
+constexpr Bytes monitor_answer_max{64U << 20};
+constexpr std::size_t monitors_asked_max = 8;  // at once
+constexpr std::size_t search_max = 200;        // bytes
 constexpr std::chrono::milliseconds monitor_deadline{5000};
 
 service::HttpResponse page_refusal(const Error& error) {
@@ -169,18 +171,33 @@ private:
         const auto stations = parts_.view().stations;
         const auto found =
             std::ranges::find(stations, monitor, [](const StationView& view) { return view.entry.name; });
-        if (found == stations.end() || found->entry.kind != StationKind::monitor || parts_.calls == nullptr)
+        if (found == stations.end() || found->entry.kind != StationKind::monitor)
             return answer(service::http_error(404, fmt::format("the partition has no monitor \"{}\"", monitor)));
         if (found->control.empty())
             return answer(
                 service::http_error(409, fmt::format("{} is not there; run control starts it again", monitor)));
+        {
+            const std::scoped_lock lock(mutex_);
+            if (monitors_asked_ == monitors_asked_max)
+                return answer(service::http_error(503, "too many ask monitors already; ask again later"));
+            if (!monitor_calls_) {
+                auto calls = service::ControlCalls::start(options_.tls, monitor_answer_max);
+                if (!calls) return answer(service::http_error(500, calls.error().message()));
+                monitor_calls_ = std::move(*calls);
+            }
+            ++monitors_asked_;
+        }
         const auto name = query_value(request.query, "name");
-        parts_.calls->get(found->control, name.empty() ? "/histograms" : "/histograms?name=" + escaped(name),
-                          monitor_deadline, [answer, request](const auto& given) {
-                              if (!given) return answer(service::http_error(502, given.error().message()));
-                              answer(given->good() ? page::json_answer(given->body, request)
-                                                   : service::http_error(given->status, given->error()));
-                          });
+        monitor_calls_->get(found->control, name.empty() ? "/histograms" : "/histograms?name=" + escaped(name),
+                            monitor_deadline, [this, answer, request](const auto& given) {
+                                {
+                                    const std::scoped_lock lock(mutex_);
+                                    --monitors_asked_;
+                                }
+                                if (!given) return answer(service::http_error(502, given.error().message()));
+                                answer(given->good() ? page::json_answer(given->body, request)
+                                                     : service::http_error(given->status, given->error()));
+                            });
     }
 
     /// Called by the live document when somebody asks.
@@ -307,7 +324,9 @@ private:
     std::deque<std::function<void()>> questions_;
     page::LiveDocument live_;
     NamedThread thread_;
-    service::Timers::Periodic timer_;  // the last member: it ends before what it uses is gone
+    std::size_t monitors_asked_ = 0;
+    std::unique_ptr<service::ControlCalls> monitor_calls_;  // from the first question on
+    service::Timers::Periodic timer_;                       // the last member: it ends before what it uses is gone
 };
 
 RunPage::RunPage(RunPageParts parts, RunPageOptions options, service::Timers& timers, const Clock& clock)

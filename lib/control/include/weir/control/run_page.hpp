@@ -33,7 +33,6 @@ struct RunPageParts {
     service::Reports& reports;
     std::function<std::vector<HostView>()> hosts{};  // none: all stations are on this machine
     OperatorLease* lease = nullptr;                  // none: a station alone, which takes no commands
-    service::ControlCalls* calls = nullptr;          // to ask monitors; none: there are no histograms
 };
 
 struct RunPageOptions {
@@ -42,7 +41,7 @@ struct RunPageOptions {
     std::string zone{};     // of the laboratory, in which times are shown, "Europe/Zurich"; empty: the browser's
     std::string contact{};  // whom to call; empty: nobody is named
     DescribeEvent describe_event{};            // none: no events are shown
-    std::optional<service::ControlTls> tls{};  // with which stations are asked for events
+    std::optional<service::ControlTls> tls{};  // with which stations are asked for events and histograms
 };
 
 /// Looks at the partition once a second, by the timers, and reads runs and files on a thread of its own.

@@ -20,7 +20,7 @@ public:
                                                 const std::optional<service::ControlAccess>& access,
                                                 const std::function<void(const service::HttpRefusal&)>& refused);
 
-    /// "http://daq-machine:9401/?token=...": what a person opens.
+    /// "http://daq-machine:9401/?token=4f1c...": what a person opens; without the token where stderr is no terminal.
     [[nodiscard]] const std::string& address() const noexcept { return address_; }
 
 private:

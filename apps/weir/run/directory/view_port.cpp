@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run/session/view_port.hpp"
+#include "run/directory/view_port.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -17,8 +17,8 @@ namespace weir::app {
 namespace {
 
 constexpr std::size_t token_bytes = 16;
-constexpr std::uint32_t viewers_max = 256;        // connections
-constexpr std::uint32_t viewers_of_one_max = 64;  // machine
+constexpr std::uint32_t viewers_max = 128;        // connections
+constexpr std::uint32_t viewers_of_one_max = 24;  // machine
 
 /// What the directory has since its first run control, so that an address that was sent around stays good.
 Result<std::string> token_of(const std::filesystem::path& directory) {
@@ -27,6 +27,11 @@ Result<std::string> token_of(const std::filesystem::path& directory) {
     if (std::filesystem::exists(path, unknown)) {
         auto token = WEIR_TRY(read_text(path, Bytes{4096}));
         while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) token.pop_back();
+        if (token.empty())
+            return fail(Errc::refused, fmt::format("{} is empty; delete it, and a new token is made", path.native()));
+        if ((std::filesystem::status(path, unknown).permissions() & std::filesystem::perms::others_read) !=
+            std::filesystem::perms::none)
+            return fail(Errc::refused, fmt::format("{} can be read by all; chmod 600 it, or delete it", path.native()));
         return token;
     }
     const auto secret = WEIR_TRY(transport::random_secret(token_bytes));
@@ -61,8 +66,12 @@ Result<ViewPort> ViewPort::start(const std::string& listen, const std::filesyste
                                                        .connections_per_peer_max = viewers_of_one_max},
                                                       std::move(looks)));
     const bool everywhere = listen.starts_with("0.0.0.0:") || listen.starts_with("[::]:");
-    auto address = fmt::format("{}://{}/?token={}", access ? "https" : "http",
-                               everywhere ? fmt::format("{}:{}", own_name(), server.port()) : server.address(), token);
+    auto address = fmt::format("{}://{}/", access ? "https" : "http",
+                               everywhere ? fmt::format("{}:{}", own_name(), server.port()) : server.address());
+    // A log is read by more people than the file.
+    address += ::isatty(STDERR_FILENO) != 0
+                   ? "?token=" + token
+                   : fmt::format("?token=... (as {} has it)", (directory / "view-token").native());
     return ViewPort(std::move(server), std::move(address));
 }
 
