@@ -61,6 +61,10 @@ protected:
         }
         return documents;
     }
+    [[nodiscard]] std::vector<std::string> lines() const {
+        const std::scoped_lock lock(report_lines_mutex);
+        return reported;
+    }
     [[nodiscard]] bool come(std::size_t number) const {
         return eventually([&] { return got().size() >= number; });
     }
@@ -159,7 +163,7 @@ TEST_F(NotificationsTest, ACommandThatFailsIsTriedAgainThenIsAnAlarmThatGoesWhen
     ASSERT_TRUE(come(1));
     EXPECT_EQ(got().front().at("missed"), 1);
     EXPECT_TRUE(eventually([&] { return !latched("notifier log fails"); }));
-    EXPECT_THAT(reported, testing::Contains("notifier log works again"));
+    EXPECT_THAT(lines(), testing::Contains("notifier log works again"));
     EXPECT_EQ(metric("sent"), "1");
     EXPECT_EQ(metric("failed"), "1");
 }
@@ -173,7 +177,7 @@ TEST_F(NotificationsTest, ACommandThatHangsHoldsNobodyUpAndIsKilledWithWhatItSta
     int asked = 0;
     notifications->finish(patience, [&] { return ++asked == 2; });  // a second Ctrl-C
     notifications.reset();
-    EXPECT_THAT(reported, testing::Contains("notifier log has not sent all"));
+    EXPECT_THAT(lines(), testing::Contains("notifier log has not sent all"));
     std::ifstream file(folder / "pid");
     pid_t pid = 0;
     file >> pid;

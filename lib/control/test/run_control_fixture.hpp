@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include <mutex>
+
 #include "fake_partition.hpp"
 #include "weir/service/reports.hpp"
 
@@ -27,10 +29,16 @@ inline constexpr const char* usual_stations = R"(
 inline constexpr const char* few_stations =
     "[readout.ros-1]\n[assign.dfm]\n[build.sfi-1]\n[supervise.l2sv]\n[record.rec-1]\n";
 
+/// Of all lines that are kept: some are reported by other threads.
+inline std::mutex report_lines_mutex;
+
 class ReportLines final : public service::ReportSink {
 public:
     explicit ReportLines(std::vector<std::string>& lines) : lines_(lines) {}
-    void show(const service::SubmittedReport& report) override { lines_.push_back(report.what); }
+    void show(const service::SubmittedReport& report) override {
+        const std::scoped_lock lock(report_lines_mutex);
+        lines_.push_back(report.what);
+    }
 
 private:
     std::vector<std::string>& lines_;

@@ -121,6 +121,9 @@ TEST(WebClientTest, WhoIsNotThereOrAnswersNothingIsNamed) {
     const auto abandoned = waits->post("{}", patience, [] { return true; });
     ASSERT_FALSE(abandoned);
     EXPECT_EQ(abandoned.error().code, Errc::refused);
+}
+
+TEST(WebClientNames, OneThatNobodyKnowsIsNamed) {
     const auto unknown = WebClient::open(address_of("http://nowhere.invalid/"), {}, {}, system_clock());
     const auto no_host = unknown->post("{}", patience, never);
     ASSERT_FALSE(no_host);

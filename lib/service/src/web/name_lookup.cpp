@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 
 #include "weir/base/clock.hpp"
 
@@ -35,11 +36,24 @@ struct Lookup {
     Lookup& operator=(const Lookup&) = delete;
 };
 
+/// A host that is written as an address, which no name service is asked for; nothing: it is a name.
+std::optional<transport::Address> numeric(const std::string& host, std::uint16_t port) {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = AI_NUMERICSERV | AI_NUMERICHOST;
+    addrinfo* found = nullptr;
+    if (::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) return std::nullopt;
+    const transport::Address address(found->ai_addr, found->ai_addrlen);
+    ::freeaddrinfo(found);
+    return address;
+}
+
 }  // namespace
 
 Result<std::vector<transport::Address>> look_up(const std::string& host, std::uint16_t port,
                                                 std::chrono::milliseconds deadline,
                                                 const std::function<bool()>& given_up) {
+    if (const auto address = numeric(host, port)) return std::vector{*address};
     auto lookup = std::make_unique<Lookup>(host, port);
     std::array<gaicb*, 1> list{&lookup->question};
     if (const int failure = ::getaddrinfo_a(GAI_NOWAIT, list.data(), 1, nullptr); failure != 0)
