@@ -108,7 +108,7 @@ class LogTest(ProgramTest):
 class JournalTest(ProgramTest):
     """systemd's journal as a program meets it: a socket for datagrams at its place, and a stderr that JOURNAL_STREAM names."""
 
-    @unittest.skipIf(mounting.why_no_mount(), mounting.why_no_mount())
+    @unittest.skipIf(mounting.why_no_own_mounts(), mounting.why_no_own_mounts())
     def test_behind_the_journal_each_line_has_its_partition_station_and_run(self):
         place = self.folder / "journal"
         place.mkdir()

@@ -7,6 +7,14 @@ import subprocess
 import tempfile
 
 
+def why_no_own_mounts():
+    """What is missing for a program that mounts what nobody else sees; nothing: it works."""
+    if why := why_no_mount():
+        return why
+    tried = subprocess.run(["unshare", "-m", "true"], capture_output=True, text=True)
+    return f"mounts of a program's own cannot be made here ({tried.stderr.strip()}); run the tests where / is a mount" if tried.returncode else None
+
+
 def why_no_mount(image=False):
     """What is missing to mount a tmpfs, and with `image` an ext4 image through a loop device; nothing: it works."""
     if os.geteuid() != 0:
