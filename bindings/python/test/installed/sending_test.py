@@ -295,7 +295,7 @@ class WithoutAConnection(unittest.TestCase):
             with self.assertRaisesRegex(weir.SendError, "the sender has failed"):
                 to.send(b"x", 1, "physics_Main")
                 to.flush()
-            self.assertEqual(to.stats().state, "failed")
+            wait_until(lambda: to.stats().state == "failed", "the state of a sender that failed")
 
     def test_a_signal_ends_a_wait_and_other_threads_run_meanwhile(self):
         def stop(*_):
