@@ -27,14 +27,6 @@ constexpr std::chrono::milliseconds part_of(std::chrono::milliseconds deadline, 
     return std::min(deadline / 2, time_limit);
 }
 
-std::string name_in(std::string_view query) {
-    constexpr std::string_view key = "name=";
-    const auto at = query.find(key);
-    if (at == query.npos || (at > 0 && query[at - 1] != '&')) return {};
-    const auto value = query.substr(at + key.size());
-    return page::unescaped(value.substr(0, value.find('&')));
-}
-
 }  // namespace
 
 class MonitorStation::Logic {
@@ -121,7 +113,7 @@ public:
 
     service::HttpResponse answer(const service::HttpRequest& request) const {
         if (request.query.empty()) return page::json_answer(list() + "\n", request);
-        const auto name = name_in(request.query);
+        const auto name = page::query_value(request.query, "name");
         const auto histogram = kept_.find(name);
         if (!histogram)
             return service::http_error(404, "there is no histogram of that name; GET /histograms lists them");

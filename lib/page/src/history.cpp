@@ -139,6 +139,16 @@ std::string unescaped(std::string_view text) {
     return out;
 }
 
+std::string query_value(std::string_view query, std::string_view key) {
+    while (!query.empty()) {
+        const auto item = query.substr(0, query.find('&'));
+        if (item.starts_with(key) && item.substr(key.size()).starts_with('='))
+            return unescaped(item.substr(key.size() + 1));
+        query.remove_prefix(std::min(item.size() + 1, query.size()));
+    }
+    return {};
+}
+
 HistoryQuery parse_history_query(std::string_view query) {
     HistoryQuery parsed;
     const auto each = [](std::string_view all, char between, auto use) {

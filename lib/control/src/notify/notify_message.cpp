@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "notify/notify_message.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <array>
 #include <boost/json/serialize.hpp>
 
 #include "weir/json/parse.hpp"
+#include "weir/service/log_entry.hpp"
 
 namespace weir::control {
 namespace {
@@ -20,13 +20,6 @@ constexpr std::size_t notify_others_max = 20;
 constexpr std::size_t notify_text_max = 1500;  // bytes
 
 bool of_alarm(NotifyEvent event) { return event == NotifyEvent::alarm || event == NotifyEvent::acknowledged; }
-
-std::string utc(WallTime when) {
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(when);
-    const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(when - seconds).count();
-    return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)),
-                       milliseconds);
-}
 
 }  // namespace
 
@@ -63,7 +56,7 @@ std::string text_of(const NotifyMessage& message, const std::string& partition) 
 std::string document_of(const NotifyMessage& message, const std::string& partition, std::uint64_t missed) {
     json::object document{{"event", name(message.event)},
                           {"partition", json::safe(partition)},
-                          {"time", utc(message.when)},
+                          {"time", service::log_time(message.when)},
                           {"text", json::safe(text_of(message, partition))},
                           {"run", number(message.run)}};
     if (of_alarm(message.event)) {

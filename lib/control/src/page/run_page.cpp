@@ -47,17 +47,6 @@ service::HttpResponse page_refusal(const Error& error) {
 /// What is given of the history to who names no series: all of a large partition would take long.
 constexpr std::array partition_series{"triggers", "accepted", "built", "incomplete", "recorded", "bytes"};
 
-/// The value of a key in "a=1&b=2".
-std::string query_value(std::string_view query, std::string_view key) {
-    while (!query.empty()) {
-        const auto item = query.substr(0, query.find('&'));
-        if (item.starts_with(key) && item.substr(key.size()).starts_with('='))
-            return page::unescaped(item.substr(key.size() + 1));
-        query.remove_prefix(std::min(item.size() + 1, query.size()));
-    }
-    return {};
-}
-
 std::string escaped(std::string_view text) {
     std::string out;
     for (const char c : text) fmt::format_to(std::back_inserter(out), "%{:02x}", static_cast<unsigned char>(c));
@@ -134,7 +123,7 @@ public:
         if (parts_.lease != nullptr) add_run_routes(all);
         else all.push_back(log_route(parts_.log));
         all.push_back({Method::get, "/files", [this](const auto& request, const auto& answer) {
-                           const auto run = run_number(query_value(request.query, "run"));
+                           const auto run = run_number(page::query_value(request.query, "run"));
                            ask(request, answer, [this, run] { return archive_.files(run); });
                        }});
         if (options_.describe_event) {
@@ -153,7 +142,7 @@ private:
         all.push_back({Method::post, "/control",
                        [this](const auto& request, const auto& answer) { answer(take_control(request)); }});
         all.push_back({Method::get, "/runs", [this](const auto& request, const auto& answer) {
-                           auto text = query_value(request.query, "text").substr(0, search_max);
+                           auto text = page::query_value(request.query, "text").substr(0, search_max);
                            ask(request, answer, [this, text = std::move(text)] { return archive_.runs(text); });
                        }});
         all.push_back({Method::get, "/runs/*", [this](const auto& request, const auto& answer) {
@@ -167,7 +156,7 @@ private:
 
     /// What its monitor answers: all without their bins, or one with them.
     void ask_monitor(const service::HttpRequest& request, const service::HttpAnswer& answer) {
-        const auto monitor = query_value(request.query, "monitor");
+        const auto monitor = page::query_value(request.query, "monitor");
         const auto stations = parts_.view().stations;
         const auto found =
             std::ranges::find(stations, monitor, [](const StationView& view) { return view.entry.name; });
@@ -187,7 +176,7 @@ private:
             }
             ++monitors_asked_;
         }
-        const auto name = query_value(request.query, "name");
+        const auto name = page::query_value(request.query, "name");
         monitor_calls_->get(found->control, name.empty() ? "/histograms" : "/histograms?name=" + escaped(name),
                             monitor_deadline, [this, answer, request](const auto& given) {
                                 {

@@ -70,5 +70,7 @@ struct HistoryQuery {
 
 /// "a%20b" -> "a b".
 [[nodiscard]] std::string unescaped(std::string_view text);
+/// The value of a key in "a=1&b=2", unescaped; empty: it has none.
+[[nodiscard]] std::string query_value(std::string_view query, std::string_view key);
 
 }  // namespace weir::page
