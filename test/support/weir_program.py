@@ -107,4 +107,9 @@ def main(needs_recorded_events=False):
         print(f"NOT TESTED: {BES3} is absent; WEIR_TEST_DATA names the folder that holds bes3/, "
               "WEIR_TEST_DATA_ABSENT=ok allows to go without", file=sys.stderr)
         sys.exit(SKIPPED if os.environ.get("WEIR_TEST_DATA_ABSENT") == "ok" else 1)
-    unittest.main()
+    result = unittest.main(exit=False).result
+    for test, why in result.skipped:
+        print(f"NOT TESTED: {test}: {why}", file=sys.stderr)
+    if not result.wasSuccessful():
+        sys.exit(1)
+    sys.exit(SKIPPED if result.testsRun and result.testsRun == len(result.skipped) else 0)

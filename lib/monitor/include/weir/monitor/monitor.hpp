@@ -6,8 +6,11 @@
 //     struct Sizes final : weir::monitor::Monitor {
 //         explicit Sizes(weir::monitor::Book& book)
 //             : size(book.histogram("size", "size of events;bytes;events", {100, 0, 20'000})) {}
-//         void see(const weir::monitor::Event& event) override { size.fill(static_cast<double>(event.payload.size()));
-//         } weir::monitor::Histogram1D& size;
+//         void see(const weir::monitor::Event& event) override {
+//             size.fill(static_cast<double>(event.payload.size()));
+//         }
+//
+//         weir::monitor::Histogram1D& size;
 //     };
 //     WEIR_MONITOR(Sizes)
 //
