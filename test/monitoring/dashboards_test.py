@@ -42,7 +42,7 @@ class Dashboards(weir_program.ProgramTest):
 
     @unittest.skipUnless(monitored.PROMETHEUS, monitored.MISSING)
     def test_no_panel_is_empty_after_a_run_with_every_kind_of_station(self):
-        with monitored.Partition(self.folder) as partition:
+        with monitored.Partition(self.folder, changes=monitored.MONITOR | monitored.NOTIFIER) as partition:
             prometheus = monitored.Prometheus(self.folder, run=partition.address)
             self.addCleanup(prometheus.__exit__)
             partition.until_recorded(2000)

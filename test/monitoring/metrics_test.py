@@ -43,9 +43,10 @@ class Metrics(weir_program.ProgramTest):
         return found
 
     def test_every_kind_of_station_of_a_run(self):
-        with monitored.Partition(self.folder, changes={"monitor.beam": {"monitor": f'"{monitored.ROOT}/examples/testbeam/beam_monitor.py"'}}) as partition:
+        with monitored.Partition(self.folder, changes=monitored.MONITOR | monitored.NOTIFIER) as partition:
             partition.until_recorded(2000)
             wait_until(lambda: any(file.is_file() for file in partition.there.rglob("*.data")), "a file is handed over")
+            wait_until(lambda: 'weir_notifications_total{notifier="shift",outcome="sent"} 1' in partition.text("/metrics"), "the start was told to the notifier")
             targets = partition.targets()
             self.assertEqual({kind for _, kind in targets.values()},
                              {"readout", "supervise", "select", "assign", "build", "filter", "record", "handoff", "monitor"})

@@ -28,6 +28,11 @@ def get(url):
         return answer.read().decode()
 
 
+# Of the partition's file, for a test that wants to see all there is: a monitor, and a notifier with something to tell.
+MONITOR = {"monitor.beam": {"monitor": f'"{ROOT}/examples/testbeam/beam_monitor.py"'}}
+NOTIFIER = {"notify.shift": {"command": '["true"]', "on": '["start", "stop", "alarm"]'}}
+
+
 class Partition(run_test.Partition):
     """The generator's partition with a hand-off to a directory, in the background. `changes`: keys by section."""
 

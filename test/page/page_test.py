@@ -265,11 +265,15 @@ def see(event):
         partition = self.partition()
         warm = self.browser.page(partition.address)
         until_text(warm, "#state", "ready")
-        page = self.browser.page("about:blank")
-        begun = time.monotonic()
-        page.goto(partition.address)
-        until_text(page, "#state", "ready")
-        report("the page is usable after", time.monotonic() - begun)
+        times = []
+        for _ in range(5):
+            page = self.browser.page("about:blank")  # of a context of its own, which has no file of the page yet
+            page.add_init_script("new MutationObserver(() => { if (document.getElementById('state')?.textContent === 'ready') window.usable ??= performance.now(); })"
+                                 ".observe(document, {subtree: true, childList: true, characterData: true})")
+            page.goto(partition.address)
+            until_text(page, "#state", "ready")
+            times.append(page.evaluate("() => window.usable / 1000"))  # since this page was asked for
+        report("the page is usable after (median of five)", sorted(times)[2])
         transferred = page.evaluate("() => performance.getEntriesByType('resource').filter((e) => e.name.includes('/page/')).reduce((sum, e) => sum + e.transferSize, 0)")
         print(f"its files: {transferred} bytes on the wire", file=sys.stderr)
         self.assertLess(transferred, 60_000)

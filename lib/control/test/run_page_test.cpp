@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/control/run_page.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <stdlib.h>
 
@@ -156,6 +157,18 @@ TEST_F(RunPageTest, RunsAreFoundByTheirRecordsAndShownWithTheirProblems) {
     const auto files = get("/files?run=2");
     EXPECT_TRUE(files.at("files").as_array().empty());
     EXPECT_FALSE(files.at("elsewhere").as_bool());
+}
+
+TEST_F(RunPageTest, AListOfRunsWithManyLongParametersIsSmallAndOneOfThemIsWhole) {
+    catalogue::RunRecord record;
+    record.run = RunNumber{7};
+    for (int i = 0; i < 200; ++i) record.parameters[fmt::format("a{:03}", i)] = std::string(4000, 'x');
+    record.parameters["comment"] = "high voltage scan";
+    ASSERT_TRUE(catalogue::write_run_record(directory, record, Synced::no));
+    const auto listed = get("/runs?text=HIGH%20VOLTAGE").at("runs").at(0);
+    EXPECT_EQ(listed.at("parameters").at("comment").as_string(), "high voltage scan") << "the list shows it";
+    EXPECT_LT(boost::json::serialize(listed).size(), 20'000U);
+    EXPECT_EQ(get("/runs/7").at("parameters").at("a199").as_string(), std::string(4000, 'x'));
 }
 
 }  // namespace

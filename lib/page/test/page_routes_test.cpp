@@ -73,6 +73,12 @@ TEST(PageRoutesTest, AFileThatTheBrowserHasIsNotSentAgain) {
     EXPECT_EQ(ask(request).status, 200U) << "the tag of the compressed one is not that of the plain one";
 }
 
+TEST(PageRoutesTest, EveryScriptIsAskedForWithThePageAndNotOnlyWhenAnotherNamesIt) {
+    const auto page = ask(of("/")).body;
+    for (const auto& [name, bytes] : assets())
+        if (name.ends_with(".js")) EXPECT_THAT(page, HasSubstr("=\"/page/" + std::string(name) + "\"")) << name;
+}
+
 TEST(PageRoutesTest, AllFilesTogetherAreAtMost60KilobytesCompressed) {
     std::size_t sum = 0;
     for (const auto& [name, bytes] : assets()) sum += gzipped(bytes, 9).size();

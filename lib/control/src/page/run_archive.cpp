@@ -6,6 +6,7 @@
 #include <sys/statvfs.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/json/serialize.hpp>
 #include <set>
 
@@ -23,6 +24,9 @@ constexpr std::size_t runs_shown = 200;
 constexpr std::size_t records_known_max = 20'000;
 constexpr std::size_t files_shown = 200;
 constexpr std::size_t parameters_shown = 300;
+constexpr std::size_t parameters_in_list = 60;  // of one of many runs
+constexpr std::size_t text_in_list = 200;
+constexpr std::size_t searched_max = 32U << 10;  // bytes of a run's texts
 constexpr std::size_t text_shown = 4096;  // of a parameter; the partition file is shown whole up to its own limit
 constexpr std::size_t partition_file_shown = 1U << 20;
 
@@ -47,11 +51,18 @@ bool is_problem(std::string_view name) {
            name == "recorded, never accepted";
 }
 
-json::object summary_of(const catalogue::RunRecord& record) {
+/// Parameters that a list of runs shows; the others follow as long as there is room.
+bool is_listed(std::string_view name) {
+    constexpr std::array listed{"comment", "stop reason", "recorded", "incomplete"};
+    return std::ranges::find(listed, name) != listed.end();
+}
+
+json::object summary_of(const catalogue::RunRecord& record, std::size_t most = parameters_shown,
+                        std::size_t text_most = text_shown) {
     json::object parameters, problems;
     for (const auto& [name, value] : record.parameters) {
         auto& into = is_problem(name) ? problems : parameters;
-        if (into.size() < parameters_shown) into[cut_text(name, 200)] = cut_text(value);
+        if (into.size() < most || is_listed(name)) into[cut_text(name, 200)] = cut_text(value, text_most);
     }
     return {{"run", number(record.run)},
             {"started", archive_seconds(record.started)},
@@ -123,8 +134,10 @@ Result<json::object> RunArchive::runs(std::string_view text) {
                                  {"error", cut_text(record.error().message())}};
                 known.text = {};
             } else {
-                known.summary = summary_of(*record);
-                known.text = lower_case(json::serialize(known.summary));
+                known.summary = summary_of(*record, parameters_in_list, text_in_list);
+                known.text = lower_case(json::serialize(known.summary) + json::serialize(summary_of(*record)));
+                known.text.resize(std::min(known.text.size(), searched_max));
+                known.text.shrink_to_fit();
             }
             known.changed = changed;
         }

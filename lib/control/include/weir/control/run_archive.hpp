@@ -30,7 +30,7 @@ public:
     explicit RunArchive(RunArchivePlace place) : place_(std::move(place)) {}
 
     /// {"runs":[...], "all":n}: those of which number, comment, parameters or problems contain the text (ASCII letters
-    /// alike), 200 at most, the newest first.
+    /// alike; in the first 32 KiB of them), 200 at most, the newest first, each with the begin of its texts.
     [[nodiscard]] Result<boost::json::object> runs(std::string_view text);
     /// One run with its partition file and its changes. Errc::refused: there is no record of it.
     [[nodiscard]] Result<boost::json::object> run(RunNumber number) const;
