@@ -75,8 +75,10 @@ TEST(PageRoutesTest, AFileThatTheBrowserHasIsNotSentAgain) {
 
 TEST(PageRoutesTest, EveryScriptIsAskedForWithThePageAndNotOnlyWhenAnotherNamesIt) {
     const auto page = ask(of("/")).body;
-    for (const auto& [name, bytes] : assets())
-        if (name.ends_with(".js")) EXPECT_THAT(page, HasSubstr("=\"/page/" + std::string(name) + "\"")) << name;
+    for (const auto& [name, bytes] : assets()) {
+        if (!name.ends_with(".js")) continue;
+        EXPECT_THAT(page, HasSubstr("=\"/page/" + std::string(name) + "\"")) << name;
+    }
 }
 
 TEST(PageRoutesTest, AllFilesTogetherAreAtMost60KilobytesCompressed) {
