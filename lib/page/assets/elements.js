@@ -18,6 +18,9 @@ export function el(tag, attributes = {}, ...children) {
   return made;
 }
 
+/// A field with its label, which stay on one line.
+export const labelled = (label, field) => el("span", {class: "labelled"}, el("label", {for: field.id}, label), field);
+
 export function setText(node, text, most) {
   const shown = clean(text, most);
   if (node.textContent !== shown) node.textContent = shown;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An event that passes through a builder or filter: its header, the tree of its fragments, words of each, what level 2 found.
-import {card, each, el, mark, setMark, setText, table} from "./elements.js";
+import {card, each, el, labelled, mark, setMark, setText, table} from "./elements.js";
 import {bytes, clean, count, date} from "./text.js";
 
 const hex = (n, digits = 8) => Number.isInteger(n) ? "0x" + n.toString(16).padStart(digits, "0") : "–";
@@ -143,8 +143,8 @@ export const page = {
     const follow = el("button", {type: "button", "aria-pressed": "false", onclick: () => { follow.setAttribute("aria-pressed", String(following = !following)); if (following) next(); }}, "Keep going");
     const said = el("p", {class: "hint", role: "status"}, "No event yet.");
     const form = el("form", {class: "filter", onsubmit: (e) => { e.preventDefault(); next(); }},
-      el("label", {for: "event-station"}, "From"), station, el("label", {for: "event-stream"}, "Stream"), stream, el("label", {for: "event-source"}, "With source"), source,
-      el("label", {for: "event-size"}, "At least"), least, el("span", {}, incomplete, " ", el("label", {for: "event-incomplete"}, "incomplete only")), el("button", {type: "submit", class: "main"}, "Next event"), follow);
+      labelled("From", station), labelled("Stream", stream), labelled("With source", source), labelled("At least", least),
+      el("span", {}, incomplete, " ", el("label", {for: "event-incomplete"}, "incomplete only")), el("button", {type: "submit", class: "main"}, "Next event"), follow);
     const view = eventView(async (id) => {
       const answer = await fetch(`/event/${id}`, {signal: AbortSignal.timeout(20000)});
       if (!answer.ok) throw new Error((await answer.json()).error);

@@ -2,7 +2,7 @@
 // One histogram on a canvas: of one axis as steps with errors, with a reference behind it; of two as a map of colours.
 import {el} from "./elements.js";
 import {niceStep} from "./plot.js";
-import {clean, short} from "./text.js";
+import {clean, short, tickText} from "./text.js";
 
 const colors = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];  // dark to light, also in grey
 const binsMost = 1_000_000;
@@ -97,7 +97,7 @@ export class HistogramPlot {
     c.textBaseline = "alphabetic";
     for (const v of ticksOf(low, high, step)) {
       c.fillRect(Math.round(x(v)), bottom, 1, 5);
-      c.fillText(short(v), x(v), bottom + 17);
+      c.fillText(tickText(v, step), x(v), bottom + 17);
     }
     c.fillStyle = this.color("--ink");
     c.textAlign = "right";

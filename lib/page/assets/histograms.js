@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the partition's monitors fill: a list of each, and one histogram drawn, beside that of a reference run.
-import {card, each, el, setAttribute, setText, table} from "./elements.js";
+import {card, each, el, labelled, setAttribute, setText, table} from "./elements.js";
 import {HistogramPlot, parsed} from "./histogram_plot.js";
 import {clean, count, short} from "./text.js";
 
@@ -45,7 +45,7 @@ export const page = {
     }}, "Logarithmic");
     const one = el("div", {hidden: true}, shownTitle, plot.element, el("div", {class: "buttons"}, log), legend, figures);
     const element = el("div", {class: "grid"}, el("div", {class: "wide"},
-      card("Histograms", monitors, el("form", {class: "filter", role: "search", onsubmit: (e) => e.preventDefault()}, el("label", {for: "histograms-text"}, "Show"), filter), about, one, list),
+      card("Histograms", monitors, el("form", {class: "filter", role: "search", onsubmit: (e) => e.preventDefault()}, labelled("Show", filter)), about, one, list),
       card("Counters", counters)));
     list.emptyText("no histogram");
     let monitor = "", name = "", got = null, asking = false, failed = "";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What stations and run control wrote: the newest lines, by station, severity and text.
-import {card, each, el, setAttribute, setText, shapeOf} from "./elements.js";
+import {card, each, el, labelled, setAttribute, setText, shapeOf} from "./elements.js";
 import {clock, lineOf} from "./text.js";
 
 const kept = 5000, shown = 500;
@@ -19,7 +19,7 @@ export const page = {
     const body = el("ol");
     const lined = el("div", {class: "log", tabindex: "0", role: "region", "aria-label": "lines of the log"}, body);
     const summary = el("p", {class: "hint"});
-    const filter = el("form", {class: "filter", onsubmit: (e) => e.preventDefault()}, el("label", {for: "log-station"}, "Station"), station, el("label", {for: "log-severity"}, "Severity"), severity, el("label", {for: "log-text"}, "Contains"), text);
+    const filter = el("form", {class: "filter", onsubmit: (e) => e.preventDefault()}, labelled("Station", station), labelled("Severity", severity), labelled("Contains", text));
     for (const input of [station, severity, text]) input.addEventListener("input", draw);
 
     function draw() {

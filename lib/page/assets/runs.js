@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs that were: search, and one of them with its problems, changes, files and the partition file it was taken with.
 import {fileTables} from "./files.js";
-import {card, el, mark, setMark, setText, table} from "./elements.js";
+import {card, el, labelled, mark, setMark, setText, table} from "./elements.js";
 import {clean, count, date} from "./text.js";
 
 const wellOf = (r) => r.error ? ["bad", "cannot be read"] : !r.ended ? ["wait", "not ended"] : Object.keys(r.problems).length > 0 ? ["bad", "not well"] : ["good", "well"];
@@ -47,7 +47,7 @@ export const page = {
       {title: "incomplete", number: true, show: (r) => count(Number(r.parameters?.incomplete))},
       {title: "stopped because", class: "long", show: (r) => r.parameters?.["stop reason"] || "–"},
     ], (r) => r.run ?? r.file, "Runs");
-    const all = el("div", {class: "grid"}, el("div", {class: "wide"}, card("Runs", el("form", {class: "filter", role: "search", onsubmit: (e) => e.preventDefault()}, el("label", {for: "runs-text"}, "Search"), search), summary, list)));
+    const all = el("div", {class: "grid"}, el("div", {class: "wide"}, card("Runs", el("form", {class: "filter", role: "search", onsubmit: (e) => e.preventDefault()}, labelled("Search", search)), summary, list)));
     const element = el("div", {}, all);
     let shownRun = null, asked = "", number = 0;
     list.emptyText("no run");

@@ -24,6 +24,11 @@ export function short(n) {
     if (size >= unit) return digits(n / (letter === "k" ? 1e3 : unit)) + " " + letter;
   return size >= 1000 || Number.isInteger(n) ? count(n) : digits(n);
 }
+/// A number at an axis, with as many digits as those a step away from it need.
+export function tickText(n, step) {
+  if (Math.abs(n) < 1000 * step) return short(n);
+  return n.toLocaleString("en-US", {maximumFractionDigits: Math.min(Math.max(0, -Math.floor(Math.log10(step))), 20)});
+}
 function digits(n) {
   const size = Math.abs(n);
   return size === 0 ? "0" : size >= 100 ? n.toFixed(0) : size >= 10 ? n.toFixed(1) : size >= 0.01 ? n.toFixed(2) : n.toExponential(0);
