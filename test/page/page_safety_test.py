@@ -112,7 +112,8 @@ class PageSafetyTest(ProgramTest):
         print(f"WEIR_SEED={SEED}", file=sys.stderr)
         failed = page.evaluate("""async ([attack, bidi, seed]) => {
             const {eventView, wordLines} = await import("/page/event.js");
-            const good = await (await fetch("/event")).json();
+            let good = {};
+            for (let i = 0; !good.event && i < 60; ++i) good = await (await fetch("/event")).json();
             if (!good.event) return ["no event"];
             const bytes = await (await fetch("/event/" + good.id)).arrayBuffer();
             let state = seed >>> 0;

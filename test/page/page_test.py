@@ -89,7 +89,7 @@ class PageTest(ProgramTest):
         self.assertEqual(len([line for line in listed.out.splitlines() if re.match(r" +1 ", line)]), 1, listed.out)
         page.get_by_label("With source").fill("0x999999")
         page.get_by_role("button", name="Next event").click()
-        until_text(page, "main", "No such event among")
+        until_text(page, "main", "No such event yet among")
         page.get_by_label("With source").fill("everything")
         page.get_by_role("button", name="Next event").click()
         until_text(page, "main", "a source is a number")

@@ -131,6 +131,8 @@ export function eventView(words) {
   return {element, show};
 }
 
+const patience = 10000;  // ms in which an event is asked for again where none passed
+
 export const page = {
   name: "event",
   title: "Event",
@@ -151,37 +153,43 @@ export const page = {
       return answer.arrayBuffer();
     });
     view.element.hidden = true;
-    let asking = false, following = false, passed = 0, askedAt = 0;
+    let number = 0, asking = false, following = false, passed = 0, askedAt = 0;
 
     async function next() {
-      if (asking) return;
+      const mine = ++number;  // who asks again waits no more for what was asked before
       asking = true;
       askedAt = performance.now();
+      passed = following ? passed : 0;
       setText(said, "Waiting for the next event…");
       const wish = new URLSearchParams({station: station.value, stream: stream.value.trim(), source: source.value.trim(), size_min: least.value, incomplete: incomplete.checked ? "1" : ""});
       for (const [name, value] of [...wish]) if (!value) wish.delete(name);
       try {
-        const answer = await fetch("/event?" + wish, {signal: AbortSignal.timeout(20000)});
-        const got = await answer.json();
-        if (!answer.ok) throw new Error(got.error);
-        if (got.event) {
-          view.show(got);
-          view.element.hidden = false;
-          passed = 0;
-          setText(said, `An event of ${got.station}. Of those that pass, some are never looked at: data do not wait.`, 300);
-        } else {
-          passed += got.passed;
-          setText(said, `No such event among ${count(passed)} that were looked at in ${got.station}${got.too_large > 0 ? `; ${count(got.too_large)} are larger than 16 MiB` : ""}.`, 300);
+        for (let found = false; !found && mine === number && performance.now() - askedAt < patience && form.isConnected;) {
+          const answer = await fetch("/event?" + wish, {signal: AbortSignal.timeout(20000)});
+          const got = await answer.json();
+          if (mine !== number) return;
+          if (!answer.ok) throw new Error(got.error);
+          found = Boolean(got.event);
+          if (found) {
+            view.show(got);
+            view.element.hidden = false;
+            passed = 0;
+            setText(said, `An event of ${got.station}. Of those that pass, some are never looked at: data do not wait.`, 300);
+          } else {
+            passed += got.passed;
+            setText(said, `No such event yet among ${count(passed)} that were looked at in ${got.station}${got.too_large > 0 ? `; ${count(got.too_large)} are larger than 16 MiB` : ""}.`, 300);
+            await new Promise((soon) => setTimeout(soon, 300));
+          }
         }
-      } catch (error) { setText(said, "No event: " + error.message, 500); }
-      asking = false;
+      } catch (error) { if (mine === number) setText(said, "No event: " + error.message, 500); }
+      asking &&= mine !== number;
     }
     return {
       element: el("div", {class: "grid"}, el("div", {class: "wide"}, card("Event", form, said), view.element)),
       update(live) {
         const names = live.stations.filter((s) => s.kind === "build" || s.kind === "filter").map((s) => s.name);
         each(station, ["", ...names], (name) => name, (name) => el("option", {value: name}, name || "where they leave"));
-        if (following && performance.now() - askedAt > 900) next();
+        if (following && !asking && performance.now() - askedAt > 900) next();
       },
     };
   },
