@@ -68,6 +68,7 @@ class Metrics(weir_program.ProgramTest):
         self.assertTrue(syncs and all(syncs), syncs)
         for who, found in all_series.items():
             self.assertTrue(any(name.startswith("weir_build_info{") for name in found), who)
+            self.assertGreaterEqual(found["weir_clock_error_max_seconds"], 0, who)
             if who != "run":
                 self.assertGreater(found['weir_station_transition_duration_seconds_count{transition="start"}'], 0, who)
 

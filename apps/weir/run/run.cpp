@@ -45,6 +45,7 @@
 #include "weir/control/run_page.hpp"
 #include "weir/control/run_service.hpp"
 #include "weir/page/further_pages.hpp"
+#include "weir/service/clock_metrics.hpp"
 #include "weir/service/control_client.hpp"
 #include "weir/service/join_service.hpp"
 #include "weir/service/timers.hpp"
@@ -259,6 +260,7 @@ int run_run(RunOptions& options) {
     const auto tls = own_tls(access, reports.reporter(), clock);
     if (!tls) return fail_with(weir_run, tls.error());
     const auto certificate = collect_certificate(metrics, *tls);
+    const auto clock_metrics = service::collect_clock(metrics);
     const auto calls = service::ControlCalls::start(*tls);
     if (!calls) return fail_with(weir_run, calls.error());
     const auto events = service::ControlCalls::start(*tls);

@@ -2,10 +2,12 @@
 #include "weir/service/metrics.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/timex.h>
 
 #include <thread>
 
 #include "weir/base/utf8.hpp"
+#include "weir/service/clock_metrics.hpp"
 
 namespace weir::service {
 namespace {
@@ -54,6 +56,17 @@ TEST(Metrics, PartsThatReportTheSameNameAreSummed) {
     const auto one = metrics.collect(report);
     const auto two = metrics.collect(report);
     EXPECT_THAT(metrics.text(), HasSubstr("weir_x_total 4\n"));
+}
+
+TEST(Metrics, HowWellTheClockIsKeptIsWhatTheKernelSays) {
+    Metrics metrics;
+    const auto clock = collect_clock(metrics);
+    struct ::timex kept{};
+    ASSERT_GE(::adjtimex(&kept), 0);
+    EXPECT_THAT(metrics.text(), HasSubstr(std::string("\nweir_clock_synchronized ") +
+                                          ((kept.status & STA_UNSYNC) == 0 ? "1" : "0") + "\n"));
+    EXPECT_THAT(metrics.text(), HasSubstr("\nweir_clock_offset_seconds "));
+    EXPECT_THAT(metrics.text(), HasSubstr("\nweir_clock_error_max_seconds "));
 }
 
 TEST(Metrics, ACollectionMayOutliveItsMetrics) {

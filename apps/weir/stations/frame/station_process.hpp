@@ -9,6 +9,7 @@
 #include "cli/command_line.hpp"
 #include "cli/process/signals.hpp"
 #include "stations/frame/service_manager.hpp"
+#include "weir/service/clock_metrics.hpp"
 #include "weir/service/log_output.hpp"
 #include "weir/service/station_services.hpp"
 
@@ -38,6 +39,7 @@ public:
     ThreadAccounts threads;
 
 private:
+    const service::Metrics::Collection clock_metrics_ = service::collect_clock(metrics);
     const ThreadAccounts::Entry main_;
 
 public:
