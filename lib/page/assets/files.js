@@ -3,6 +3,11 @@
 import {card, el, mark, setAttribute, setMark, setText, table} from "./elements.js";
 import {bytes, count, date, lasts} from "./text.js";
 
+/// Files and disks of one machine need not say which: its column is there when there are several.
+const machine = {title: "machine", class: "machine", show: (x) => x.host ?? ""};
+const showMachines = (element, items) => element.classList.toggle("one-machine", new Set(items.map((x) => x.host ?? "")).size < 2);
+const placeOf = (x) => JSON.stringify([x.host ?? "", x.volume, x.name ?? ""]);
+
 /// Tables of the files of one run; on the page Files and on that of a run.
 export function fileTables() {
   const streams = table([
@@ -17,6 +22,7 @@ export function fileTables() {
   ], (s) => s.stream, "Streams");
   const files = table([
     {title: "file", class: "name", show: (f) => f.name},
+    machine,
     {title: "stream", show: (f) => f.stream},
     {title: "state", update: (cell, f) => f.health !== "SANE" ? setMark(cell, "bad", f.health.toLowerCase()) : setMark(cell, f.state === "OPENED" ? "wait" : f.state === "DELETED" ? "off" : "good", f.state === "OPENED" ? "being written" : f.state === "DELETED" ? "deleted here" : "closed")},
     {title: "events", number: true, show: (f) => f.state === "OPENED" ? "–" : count(f.events)},
@@ -28,13 +34,14 @@ export function fileTables() {
       setText(cell, text || (f.transfer === "TRANSFERRED" ? "handed over" : "not begun"), 500);
       setAttribute(cell, "data-tone", bad ? "warn" : null);
     }},
-  ], (f) => `${f.volume}/${f.name}`, "Files");
+  ], placeOf, "Files");
   const more = el("p", {class: "hint"});
   const element = el("div", {}, streams, files, more);
   element.update = (got) => {
     streams.update(got.streams);
     files.update(got.files);
-    streams.emptyText(got.elsewhere ? "The recorders are on other machines, and their catalogues too: weir ls shows files there." : "no file yet");
+    showMachines(files, [...got.files, ...got.volumes]);
+    streams.emptyText(got.silent.length > 0 ? `no file yet of the recorders that answer; not of ${got.silent.join(", ")}` : "no file yet");
     setText(more, [got.left_out > 0 ? `${count(got.left_out)} older files are not shown; weir ls shows all.` : "", ...got.troubles].filter(Boolean).join(" "), 1000);
   };
   return element;
@@ -47,6 +54,7 @@ export const page = {
     let asking = false, askedAt = -1e9, got = null;
     const disks = table([
       {title: "disk", class: "name", show: (v) => v.volume},
+      machine,
       {title: "size", number: true, show: (v) => bytes(v.bytes)},
       {title: "free", number: true, show: (v) => bytes(v.free)},
       {title: "used", update: (cell, v) => {
@@ -56,7 +64,7 @@ export const page = {
         setText(cell.lastChild, v.bytes ? `${(100 * used).toFixed(0)} %` : "cannot be read");
       }},
       {title: "state", update: (cell, v) => v.soon ? setMark(cell, "warn", "full soon") : v.free === null ? setMark(cell, "bad", "not there") : v.free < 0.05 * v.bytes ? setMark(cell, "warn", "nearly full") : setMark(cell, "good", "has space")},
-    ], (v) => v.volume, "Disks");
+    ], placeOf, "Disks");
     const full = el("p", {class: "big"});
     const title = el("p", {class: "hint"});
     const files = fileTables();
@@ -64,11 +72,13 @@ export const page = {
     function draw(live) {
       if (!got) return;
       files.update(got);
-      const ofDevice = new Map(got.volumes.map((v) => [v.device ?? v.volume, v.free ?? 0]));  // directories of one disk share its space
+      const ofDevice = new Map(got.volumes.map((v) => [JSON.stringify([v.host ?? "", v.device ?? v.volume]), v.free ?? 0]));  // directories of one disk share its space
       const free = [...ofDevice.values()].reduce((sum, one) => sum + one, 0);
       const rate = live.partition.rates.bytes;
       disks.update(got.volumes.map((v) => ({...v, soon: v.free !== null && rate > 0 && free / rate < 7200})));
-      setText(full, got.elsewhere ? "The disks of recorders on other machines are not known here." : rate > 0 ? `Full in ${lasts(free / rate)} at ${bytes(rate)}/s; ${bytes(free)} are free.` : `${bytes(free)} are free; nothing is being written now.`);
+      showMachines(disks, got.volumes);
+      const without = got.silent.length > 0 ? ` Without the disks of ${got.silent.join(", ")}.` : "";
+      setText(full, (rate > 0 ? `Full in ${lasts(free / rate)} at ${bytes(rate)}/s; ${bytes(free)} are free.` : `${bytes(free)} are free; nothing is being written now.`) + without, 500);
       setAttribute(full, "data-tone", rate > 0 && free / rate < 7200 ? "warn" : null);
       setText(title, got.run ? `Files of run ${got.run}, the newest first.` : "No run has files yet.");
     }

@@ -19,7 +19,6 @@
 #include "stations/recorder/commands.hpp"
 #include "stations/recorder/recorder_settings.hpp"
 #include "stations/recorder/recorder_station.hpp"
-#include "weir/catalogue/catalogue_place.hpp"
 #include "weir/control/lone_page.hpp"
 #include "weir/recorder/recorder.hpp"
 
@@ -125,12 +124,6 @@ void keep_descriptors_for_files(recorder::RecorderOptions& options) {
     connections = static_cast<std::uint32_t>(most);
 }
 
-/// That the page can read: not those of a server.
-std::vector<std::filesystem::path> catalogue_files(const recorder::RecorderOptions& options) {
-    if (!options.catalogue.empty()) return {};
-    return {catalogue::catalogue_path(options.directories.front())};
-}
-
 void report_start(const recorder::RecorderOptions& options, const recorder::Recorder& recorder,
                   const std::string& metrics, bool plain) {
     if (!options.sync) complain(weir_record, "sync is OFF: events are acknowledged without being on stable storage");
@@ -176,7 +169,7 @@ int run_record(RecordOptions& options) {
     control::LonePage page({.name = name,
                             .kind = StationKind::record,
                             .status = [&station] { return station.status(); },
-                            .catalogues = catalogue_files(*recorder_options)},
+                            .catalogues = {catalogue_file(*recorder_options)}},
                            log, process.reports, process.timers, process.clock);
     const auto frame =
         start_alone(station, name, StationKind::record,

@@ -9,6 +9,7 @@
 #include "cli/process/open_files.hpp"
 #include "stations/recorder/recorder_metrics.hpp"
 #include "weir/base/assert.hpp"
+#include "weir/catalogue/catalogue_place.hpp"
 #include "weir/event/raw_file_name.hpp"
 #include "weir/service/event_ids.hpp"
 
@@ -142,6 +143,19 @@ service::StationEvents RecorderStation::events() const {
     return {{"recorded", service::EventIds(*last_events_, options_.unique_memory_max + options_.unique_memory_max)}};
 }
 
+std::filesystem::path catalogue_file(const recorder::RecorderOptions& options) {
+    return catalogue::own_catalogue_path(options.directories.front(), options.catalogue);
+}
+
+void RecorderStation::serve_files() {
+    files_.emplace(control::FilesRouteParts{.here = {.catalogues = {catalogue_file(options_)}}}, services_.clock);
+}
+
+std::vector<service::HttpRoute> RecorderStation::routes() {
+    if (!files_) return {};
+    return {files_->route()};
+}
+
 RecorderStationSettings::RecorderStationSettings() {
     settings_.listen.clear();
     settings_.options.unique_events = true;  // events of builders that die are sent again by others
@@ -200,7 +214,9 @@ Result<std::unique_ptr<service::Station>> RecorderStationSettings::make(const St
     auto options = WEIR_TRY(to_options(place, std::move(all)));
     constexpr std::uint64_t for_files = 1024;
     static_cast<void>(allow_open_files(options.receiver.connections_max + for_files));
-    return std::make_unique<RecorderStation>(std::move(options), place.name, place.id, services);
+    auto station = std::make_unique<RecorderStation>(std::move(options), place.name, place.id, services);
+    station->serve_files();
+    return station;
 }
 
 }  // namespace weir::app

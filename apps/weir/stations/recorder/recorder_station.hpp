@@ -9,6 +9,7 @@
 
 #include "stations/frame/station_command.hpp"
 #include "stations/recorder/recorder_settings.hpp"
+#include "weir/control/files_route.hpp"
 #include "weir/recorder/recorder.hpp"
 #include "weir/service/alarm_keeper.hpp"
 #include "weir/transport/reserved_port.hpp"
@@ -35,7 +36,12 @@ public:
     [[nodiscard]] Result<> change_peers(const std::vector<Peer>& peers) override;
     [[nodiscard]] service::StationStatus status() const override;
     [[nodiscard]] service::StationEvents events() const override;
+    /// GET /files, once serve_files() was called.
+    [[nodiscard]] std::vector<service::HttpRoute> routes() override;
 
+    /// Its control port answers which files it has: in a partition, where it has no page of its own. Called before the
+    /// frame starts.
+    void serve_files();
     /// Of the run that goes on, or of the latest. Any thread.
     [[nodiscard]] recorder::RecorderSummary summary() const;
     /// The run's recorder, from start() until stop(): for the command that drives this station.
@@ -52,6 +58,7 @@ private:
     const std::chrono::milliseconds senders_at_most_;
     std::optional<transport::ReservedPort> port_;
     std::optional<service::AlarmKeeper> alarms_;
+    std::optional<control::FilesRoute> files_;
 
     mutable std::mutex mutex_;  // of what status() looks at
     std::unique_ptr<recorder::Recorder> recorder_;
@@ -59,6 +66,9 @@ private:
     std::optional<wire::EventIdSet> last_events_;  // of the run that has ended: see Recorder::stored_events()
     service::Metrics::Collection collection_;
 };
+
+/// The catalogue file of a recorder: its own, also when it is shared in a database.
+[[nodiscard]] std::filesystem::path catalogue_file(const recorder::RecorderOptions& options);
 
 /// What a recorder says of itself in a run. `unique_events`: each event counts once, however many streams it has.
 [[nodiscard]] service::StationStatus status_of(const recorder::RecorderSummary& summary, bool unique_events);

@@ -40,8 +40,7 @@ public:
           begun_(clock.now()),
           begun_wall_(clock.wall()),
           page_({.partition = partition_, .view = [this] { return view(); }, .log = log, .reports = reports},
-                {.archive = {.catalogues = station_.catalogues, .elsewhere = station_.catalogues.empty()}}, timers,
-                clock) {}
+                {.archive = {.catalogues = station_.catalogues}}, timers, clock) {}
 
     PartitionView view() {
         StationView shown;

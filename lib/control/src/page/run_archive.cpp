@@ -190,14 +190,14 @@ Result<json::object> RunArchive::files(std::optional<RunNumber> number) const {
             for (const auto& row : *rows) number = number ? std::max(*number, row.run) : row.run;
         }
     }
+    std::vector<std::pair<catalogue::FileRow, catalogue::Catalogue*>> newest;
     for (const auto& books : all_books) {
         auto rows = books->files({.run = number});
         if (!rows) {
             troubles.emplace_back(cut_text(rows.error().message()));
             continue;
         }
-        std::ranges::sort(*rows, std::greater{}, &catalogue::FileRow::opened);
-        for (const auto& row : *rows) {
+        for (auto& row : *rows) {
             auto& sum = streams[fmt::format("{}_{}", row.stream_type, row.stream_name)];
             ++sum.files;
             sum.open += row.file_state == catalogue::FileState::opened ? 1U : 0U;
@@ -207,10 +207,14 @@ Result<json::object> RunArchive::files(std::optional<RunNumber> number) const {
             sum.events += row.events;
             sum.bytes += row.bytes;
             volumes.insert(row.volume);
-            if (files.size() < files_shown) files.push_back(file_json(row, *books));
-            else ++left_out;
+            newest.emplace_back(std::move(row), books.get());
         }
+        std::ranges::sort(newest, std::greater{}, [](const auto& one) { return one.first.opened; });
+        if (newest.size() <= files_shown) continue;
+        left_out += newest.size() - files_shown;
+        newest.resize(files_shown);
     }
+    for (const auto& [row, books] : newest) files.push_back(file_json(row, *books));
     json::array by_stream, by_volume;
     for (const auto& [name, sum] : streams)
         by_stream.push_back({{"stream", cut_text(name)},
@@ -224,10 +228,9 @@ Result<json::object> RunArchive::files(std::optional<RunNumber> number) const {
     for (const auto& volume : volumes) by_volume.push_back(volume_json(volume));
     json::value run;
     if (number) run = weir::number(*number);
-    return json::object{{"run", std::move(run)},           {"streams", std::move(by_stream)},
-                        {"files", std::move(files)},       {"left_out", left_out},
-                        {"volumes", std::move(by_volume)}, {"troubles", std::move(troubles)},
-                        {"elsewhere", place_.elsewhere}};
+    return json::object{{"run", std::move(run)},  {"streams", std::move(by_stream)}, {"files", std::move(files)},
+                        {"left_out", left_out},   {"volumes", std::move(by_volume)}, {"troubles", std::move(troubles)},
+                        {"silent", json::array{}}};
 }
 
 }  // namespace weir::control

@@ -7,15 +7,14 @@
 #include <algorithm>
 #include <array>
 #include <boost/json/serialize.hpp>
-#include <charconv>
-#include <condition_variable>
 #include <deque>
 #include <iterator>
 #include <mutex>
 
 #include "page/event_look.hpp"
 #include "page/live_view.hpp"
-#include "weir/base/named_thread.hpp"
+#include "page/question_thread.hpp"
+#include "weir/control/files_route.hpp"
 #include "weir/control/run_json.hpp"
 #include "weir/json/parse.hpp"
 #include "weir/page/history.hpp"
@@ -27,7 +26,6 @@ namespace {
 
 using Method = service::HttpRoute::Method;
 
-constexpr std::size_t questions_max = 32;  // that wait for the disks
 constexpr std::size_t alarms_shown = 200;
 constexpr std::size_t alarm_text_shown = 2000;  // bytes
 constexpr std::size_t lines_shown = 8;          // of the log
@@ -36,13 +34,6 @@ constexpr Bytes monitor_answer_max{64U << 20};
 constexpr std::size_t monitors_asked_max = 8;  // at once
 constexpr std::size_t search_max = 200;        // bytes
 constexpr std::chrono::milliseconds monitor_deadline{5000};
-
-service::HttpResponse page_refusal(const Error& error) {
-    return service::http_error(error.code == Errc::usage     ? 400
-                               : error.code == Errc::refused ? 409
-                                                             : 500,
-                               error.message());
-}
 
 /// What is given of the history to who names no series: all of a large partition would take long.
 constexpr std::array partition_series{"triggers", "accepted", "built", "incomplete", "recorded", "bytes"};
@@ -63,13 +54,6 @@ json::value shortened(json::value alarm) {
     return alarm;
 }
 
-std::optional<RunNumber> run_number(std::string_view text) {
-    std::uint32_t run = 0;
-    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), run);
-    if (failed != std::errc{} || end != text.data() + text.size() || run == 0) return std::nullopt;
-    return RunNumber{run};
-}
-
 }  // namespace
 
 class RunPage::State {
@@ -83,7 +67,8 @@ public:
           history_(clock),
           events_(options_.tls, options_.describe_event),
           live_([this] { return document(); }),
-          thread_("page-archive", [this](const std::stop_token& stop) { answer_questions(stop); }),
+          files_(files_parts(), clock),
+          thread_("page-archive"),
           timer_(timers.every(std::chrono::seconds{1}, [this] { tick(); })) {}
 
     void tick() {
@@ -122,10 +107,7 @@ public:
                        }});
         if (parts_.lease != nullptr) add_run_routes(all);
         else all.push_back(log_route(parts_.log));
-        all.push_back({Method::get, "/files", [this](const auto& request, const auto& answer) {
-                           const auto run = run_number(page::query_value(request.query, "run"));
-                           ask(request, answer, [this, run] { return archive_.files(run); });
-                       }});
+        all.push_back(files_.route());
         if (options_.describe_event) {
             all.push_back({Method::get, "/event", [this](const auto& request, const auto& answer) {
                                events_.next(parts_.view().stations, request, answer);
@@ -146,7 +128,7 @@ private:
                            ask(request, answer, [this, text = std::move(text)] { return archive_.runs(text); });
                        }});
         all.push_back({Method::get, "/runs/*", [this](const auto& request, const auto& answer) {
-                           const auto run = run_number(std::string_view(request.path).substr(6));
+                           const auto run = parse_run_number(std::string_view(request.path).substr(6));
                            if (!run) return answer(service::http_error(400, "which run? /runs/NUMBER"));
                            ask(request, answer, [this, run = *run] { return archive_.run(run); });
                        }});
@@ -238,21 +220,21 @@ private:
 
     service::HttpResponse take_control(const service::HttpRequest& request) {
         const auto document = json::parse(request.body);
-        if (!document) return page_refusal(document.error());
+        if (!document) return refusal_of(document.error());
         json::Fields fields(*document, "the request");
         const auto command = fields.text("command");
         const auto named = fields.text("person", "");
         const auto secret = fields.text("lease", "");
         fields.no_others();
-        if (const auto read = fields.result(); !read) return page_refusal(read.error());
+        if (const auto read = fields.result(); !read) return refusal_of(read.error());
         if (command != "take" && command != "force" && command != "release")
             return service::http_error(400, "\"command\" is take, force or release");
         json::object given;
         if (command == "release") {
-            if (const auto released = parts_.lease->release(secret); !released) return page_refusal(released.error());
+            if (const auto released = parts_.lease->release(secret); !released) return refusal_of(released.error());
         } else {
             const auto taken = parts_.lease->take(request.person.empty() ? named : request.person, command == "force");
-            if (!taken) return page_refusal(taken.error());
+            if (!taken) return refusal_of(taken.error());
             given["lease"] = *taken;
         }
         live_.renew();
@@ -269,34 +251,29 @@ private:
     /// Answered by the thread that may wait for a disk.
     void ask(const service::HttpRequest& request, const service::HttpAnswer& answer,
              std::function<Result<json::object>()> question) {
-        {
-            const std::scoped_lock lock(mutex_);
-            if (questions_.size() < questions_max) {
-                questions_.push_back([request, answer, question = std::move(question)] {
-                    const auto document = question();
-                    answer(document ? page::json_answer(json::serialize(*document), request)
-                                    : page_refusal(document.error()));
-                });
-                asked_.notify_one();
-                return;
-            }
-        }
-        answer(service::http_error(503, "too many questions wait for the disks; ask again later"));
+        thread_.ask(request, answer, [question = std::move(question)](const auto&) -> Result<std::string> {
+            return json::serialize(WEIR_TRY(question()));
+        });
     }
 
-    void answer_questions(const std::stop_token& stop) {
-        std::unique_lock lock(mutex_);
-        while (true) {
-            {
-                const ScopedWait wait(WaitCause::queue);
-                if (!asked_.wait(lock, stop, [this] { return !questions_.empty(); })) return;
-            }
-            const auto question = std::move(questions_.front());
-            questions_.pop_front();
-            lock.unlock();
-            question();
-            lock.lock();
+    FilesRouteParts files_parts() {
+        FilesRouteParts parts{.here = options_.archive, .tls = options_.tls};
+        parts.run = [this]() -> std::optional<RunNumber> {
+            const auto run = parts_.view().run;
+            return run == RunNumber{} ? std::nullopt : std::optional(run);
+        };
+        if (options_.recorders_elsewhere) parts.recorders = [this] { return recorders(); };
+        return parts;
+    }
+
+    std::vector<RecorderPlace> recorders() {
+        std::vector<RecorderPlace> all;
+        for (const auto& station : parts_.view().stations) {
+            if (station.entry.kind != StationKind::record) continue;
+            all.push_back(
+                {station.entry.name, station.host.empty() ? station.entry.host : station.host, station.control});
         }
+        return all;
     }
 
     const RunPageParts parts_;
@@ -309,10 +286,9 @@ private:
     std::mutex mutex_;
     LiveCounts counts_;
     LiveRates rates_;
-    std::condition_variable_any asked_;
-    std::deque<std::function<void()>> questions_;
     page::LiveDocument live_;
-    NamedThread thread_;
+    FilesRoute files_;
+    QuestionThread thread_;
     std::size_t monitors_asked_ = 0;
     std::unique_ptr<service::ControlCalls> monitor_calls_;  // from the first question on
     service::Timers::Periodic timer_;                       // the last member: it ends before what it uses is gone

@@ -19,9 +19,8 @@ namespace weir::control {
 
 struct RunArchivePlace {
     std::filesystem::path directory{};  // of run control: the records
-    std::vector<std::filesystem::path>
-        catalogues{};        // that can be read here; those that are not there yet count as empty
-    bool elsewhere = false;  // recorders are on other machines, and their catalogues too
+    /// That can be read here; those that are not there yet count as empty.
+    std::vector<std::filesystem::path> catalogues{};
 };
 
 /// One thread. Reads disks, and so waits.
@@ -34,7 +33,8 @@ public:
     [[nodiscard]] Result<boost::json::object> runs(std::string_view text);
     /// One run with its partition file and its changes. Errc::refused: there is no record of it.
     [[nodiscard]] Result<boost::json::object> run(RunNumber number) const;
-    /// {"run", "streams", "files", "left_out", "volumes", "elsewhere"}: of a run, or of the newest that has files.
+    /// {"run", "streams", "files", "left_out", "volumes", "troubles", "silent"}: of a run, or of the newest that has
+    /// files.
     [[nodiscard]] Result<boost::json::object> files(std::optional<RunNumber> number) const;
 
 private:

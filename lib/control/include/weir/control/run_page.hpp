@@ -37,6 +37,7 @@ struct RunPageParts {
 
 struct RunPageOptions {
     RunArchivePlace archive{};
+    bool recorders_elsewhere = false;    // on other machines, as their catalogues: they are asked for their files
     std::vector<std::string> further{};  // file names of further pages
     std::string zone{};     // of the laboratory, in which times are shown, "Europe/Zurich"; empty: the browser's
     std::string contact{};  // whom to call; empty: nobody is named
@@ -44,7 +45,7 @@ struct RunPageOptions {
     std::optional<service::ControlTls> tls{};  // with which stations are asked for events and histograms
 };
 
-/// Looks at the partition once a second, by the timers, and reads runs and files on a thread of its own.
+/// Looks at the partition once a second, by the timers, and reads runs and files on threads of its own.
 class RunPage {
 public:
     /// All that is passed by reference outlives it.
