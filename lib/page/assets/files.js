@@ -5,7 +5,7 @@ import {bytes, count, date, lasts} from "./text.js";
 
 /// Files and disks of one machine need not say which: its column is there when there are several.
 const machine = {title: "machine", class: "machine", show: (x) => x.host ?? ""};
-const showMachines = (element, items) => element.classList.toggle("one-machine", new Set(items.map((x) => x.host ?? "")).size < 2);
+const showMachines = (element, items, silent) => element.classList.toggle("one-machine", silent.length === 0 && new Set(items.map((x) => x.host ?? "")).size < 2);
 const placeOf = (x) => JSON.stringify([x.host ?? "", x.volume, x.name ?? ""]);
 
 /// Tables of the files of one run; on the page Files and on that of a run.
@@ -40,9 +40,10 @@ export function fileTables() {
   element.update = (got) => {
     streams.update(got.streams);
     files.update(got.files);
-    showMachines(files, [...got.files, ...got.volumes]);
+    showMachines(files, [...got.files, ...got.volumes], got.silent);
     streams.emptyText(got.silent.length > 0 ? `no file yet of the recorders that answer; not of ${got.silent.join(", ")}` : "no file yet");
     setText(more, [got.left_out > 0 ? `${count(got.left_out)} older files are not shown; weir ls shows all.` : "", ...got.troubles].filter(Boolean).join(" "), 1000);
+    setAttribute(more, "data-tone", got.troubles.length > 0 ? "warn" : null);
   };
   return element;
 }
@@ -76,7 +77,7 @@ export const page = {
       const free = [...ofDevice.values()].reduce((sum, one) => sum + one, 0);
       const rate = live.partition.rates.bytes;
       disks.update(got.volumes.map((v) => ({...v, soon: v.free !== null && rate > 0 && free / rate < 7200})));
-      showMachines(disks, got.volumes);
+      showMachines(disks, got.volumes, got.silent);
       const without = got.silent.length > 0 ? ` Without the disks of ${got.silent.join(", ")}.` : "";
       setText(full, (rate > 0 ? `Full in ${lasts(free / rate)} at ${bytes(rate)}/s; ${bytes(free)} are free.` : `${bytes(free)} are free; nothing is being written now.`) + without, 500);
       setAttribute(full, "data-tone", rate > 0 && free / rate < 7200 ? "warn" : null);
