@@ -66,13 +66,20 @@ StationControl::StationControl(const StationEntry& entry, LaunchRequest request,
 
 StationControl::~StationControl() { forget_process(); }
 
-void StationControl::begin_run() noexcept {
-    of_this_run_ = false;
+void StationControl::begin_run() {
+    in_run_ = true;
+    of_this_run_ = started_ = is_kept_ = false;
+    kept_ = {};
     earlier_sources_ = {};
     events_.reset();
-    started_.reset();
+    process_started_.reset();
     counted_.clear();
     rate_ = 0;
+}
+
+void StationControl::end_run() noexcept {
+    in_run_ = false;
+    if (std::exchange(is_kept_, false)) of_this_run_ = true;  // the process that is there has counts of its own
 }
 
 std::vector<service::SourceStatus> StationControl::sources() const {
@@ -96,7 +103,7 @@ bool StationControl::adopt(SteadyTime now, std::chrono::milliseconds limit) {
 }
 
 void StationControl::has_started(bool counts_are_of_it) noexcept {
-    started_ = asked_;
+    started_ = true;
     of_this_run_ = counts_are_of_it;
 }
 
@@ -171,7 +178,10 @@ void StationControl::take_report(service::StationReport report, SteadyTime now) 
     report_asked_ = asked_;
     // A call that was abandoned may arrive later all the same.
     if (steps_.empty() && report_asked_ > settled_ && !report_.transition) state_ = planned_ = report_.state;
-    of_this_run_ = of_this_run_ || (started_ && asked_ >= *started_);
+    if (!of_this_run_ && process_started_ && asked_ >= *process_started_) {
+        of_this_run_ = true;
+        is_kept_ = false;
+    }
     // Several that come back late, one after the other, are no selection that hangs: the age of the oldest counts. It
     // is not believed for more than what was seen here, because the station may have stood still.
     const auto hanging = report_.status.counters.find("hanging_seconds");
@@ -182,7 +192,11 @@ void StationControl::take_report(service::StationReport report, SteadyTime now) 
         hanging_since_ =
             std::max(hanging_since_.value_or(now), now - std::chrono::duration_cast<SteadyTime::duration>(age));
     }
-    if (!of_this_run_) return;
+    if (!of_this_run_) {
+        counted_.clear();
+        rate_ = 0;
+        return;
+    }
     const auto received = report_.status.ledger.received;
     if (!counted_.empty() && received < counted_.back().received) counted_.clear();  // another process
     counted_.push_back({now, received});
@@ -307,7 +321,7 @@ void StationControl::call(RunNumber run, const std::vector<Peer>& peers) {
     if (!change && !mask && step.transition == service::Transition::start) {
         request.masks = masks_;
         request.run = run;
-        request.again = started_.has_value();
+        request.again = started_;
     }
     link_->call(request);
 }
@@ -332,7 +346,10 @@ void StationControl::done(SteadyTime now) {
     if (steps_.front().kind == StationStep::Kind::report) introduced_ = report_.self.has_value();
     if (steps_.front().kind == StationStep::Kind::transition) {
         state_ = after(state_, steps_.front().transition).value_or(state_);
-        if (steps_.front().transition == service::Transition::start) started_ = now;
+        if (steps_.front().transition == service::Transition::start) {
+            started_ = true;
+            process_started_ = now;
+        }
     }
     steps_.pop_front();
     begun_.reset();
@@ -350,6 +367,12 @@ void StationControl::fail(StationTrouble trouble) {
 void StationControl::forget_process() {
     if (of_this_run_) earlier_sources_.add(report_.status.sources);
     report_.status.sources.clear();
+    if (in_run_ && of_this_run_) {
+        kept_ = report_.status;
+        is_kept_ = true;
+        of_this_run_ = false;
+    }
+    process_started_.reset();
     hanging_since_.reset();
     process_.reset();  // it is killed first, so that the link waits for no answer
     link_.reset();

@@ -81,7 +81,7 @@ public:
     [[nodiscard]] bool gone() const noexcept { return process_ == nullptr; }
     [[nodiscard]] bool ending() const noexcept { return kill_at_.has_value(); }
     /// It, or the process before it, has started the current run.
-    [[nodiscard]] bool started() const noexcept { return started_.has_value(); }
+    [[nodiscard]] bool started() const noexcept { return started_; }
     /// Where it will be when all its steps are done.
     [[nodiscard]] service::StationState planned() const noexcept { return planned_; }
     [[nodiscard]] service::StationState state() const noexcept { return state_; }
@@ -93,11 +93,16 @@ public:
     /// When that was asked for.
     [[nodiscard]] SteadyTime report_asked() const noexcept { return report_asked_; }
     /// A run begins: counts are those of the run before, until the station has started.
-    void begin_run() noexcept;
-    /// What it counts in this run; nothing before it has started.
+    void begin_run();
+    /// The run is over: a process that comes from now on is not in it.
+    void end_run() noexcept;
+    /// What it counts in this run; nothing before it has started. Where a process of the run is gone: what that one
+    /// counted last, until the next one has started the run and has everything again (a recorder reads its files).
     [[nodiscard]] const service::StationStatus& status() const noexcept {
-        return of_this_run_ ? report_.status : none_;
+        return of_this_run_ ? report_.status : kept_;
     }
+    /// That is of a process that is gone.
+    [[nodiscard]] bool status_is_kept() const noexcept { return is_kept_; }
     /// By source, in this run: also what processes before this one had counted.
     [[nodiscard]] std::vector<service::SourceStatus> sources() const;
     /// Which events it means in this run, as it answered the last question for a status (StationStep::Kind::report).
@@ -154,9 +159,12 @@ private:
 
     service::StationReport report_;
     bool reported_ = false, reported_anew_ = false;
-    bool of_this_run_ = true;            // its counts
-    std::optional<SteadyTime> started_;  // in this run: reports that were asked for later are of it
-    service::StationStatus none_;
+    bool in_run_ = false;                        // between begin_run() and end_run()
+    bool of_this_run_ = true;                    // the counts of the present process
+    bool started_ = false;                       // in this run, by this process or one before it
+    std::optional<SteadyTime> process_started_;  // by this one: reports that were asked for later are of the run
+    service::StationStatus kept_;                // in this run, of a process that is gone, without sources; or nothing
+    bool is_kept_ = false;
     std::vector<service::SourceMask> masks_;
     service::SourceTable earlier_sources_;  // of processes that are gone, in this run
     std::shared_ptr<const service::StationEvents> events_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run control that dies, and one that goes on with what it left.
 #include "run_control_fixture.hpp"
+#include "weir/control/run_metrics.hpp"
 
 namespace weir::control {
 namespace {
@@ -79,6 +80,34 @@ TEST_F(TakeOverTest, WhoIsStartedAgainKnowsAlsoThoseThatAreAway) {
     known.clear();
     for (const auto& peer : station("sfi-2").peers) known.push_back(peer.name);
     EXPECT_THAT(known, Contains("ros-2"));
+}
+
+TEST_F(TakeOverTest, WhatTheOneBeforeHadCountedOfTheRunIsKnownAndNotCountedAgain) {
+    const auto recorded = [](int count) { return fmt::format("\nweir_partition_recorded_events_total {}\n", count); };
+    start_run();
+    station("rec-1").report.status.counters["events_recorded"] = 1000;
+    pass(2s);
+    run_control_dies();
+    service::Metrics metrics;
+    const auto collection = collect_partition(metrics, {*control, reports, {}, true});
+    world.kill("rec-1");
+    station("rec-1").hangs_in = "start";
+    station("ros-1").mute = true;
+    EXPECT_THAT(metrics.text(), HasSubstr(recorded(0)));
+    take_over();
+    ASSERT_EQ(control->view().state, PartitionState::coming_up) << "it is not known yet how ros-1 is";
+    EXPECT_EQ(control->view().events.recorded, 1000U);
+    EXPECT_THAT(metrics.text(), HasSubstr(recorded(0)));
+    station("ros-1").mute = false;
+    pass(1s);
+    ASSERT_EQ(control->view().state, PartitionState::running);
+    EXPECT_EQ(control->view().events.recorded, 1000U) << "although the recorder is not back";
+    EXPECT_THAT(metrics.text(), HasSubstr(recorded(0)));
+    station("rec-1").report.status.counters["events_recorded"] = 1030;
+    station("rec-1").hangs_in.clear();
+    pass(1s);
+    EXPECT_EQ(control->view().events.recorded, 1030U);
+    EXPECT_THAT(metrics.text(), HasSubstr(recorded(30)));
 }
 
 TEST_F(TakeOverTest, CountsOfTheRunBeforeAreNoneOfARunThatHadNotBegun) {

@@ -124,6 +124,50 @@ TEST_F(RunServiceTest, WhatAnotherRunControlHadCountedIsNotCountedAgainAfterATak
     EXPECT_THAT(after.text(), HasSubstr(restarts(1)));
 }
 
+TEST_F(RunServiceTest, CountsOfARunNeitherFallNorCountTwiceWhileARecorderIsReplaced) {
+    const auto recorded = [&](int count) { return fmt::format("\nweir_partition_recorded_events_total {}\n", count); };
+    auto& recorder = station("rec-1");
+    const auto counts = [&](int events) { recorder.report.status.counters["events_recorded"] = events; };
+    EXPECT_TRUE(post("/run", R"({"command":"start"})").good());
+    pass(300ms);
+    counts(1000);
+    pass(1s);
+    EXPECT_THAT(get("/metrics"), HasSubstr(recorded(1000)));
+    recorder.hangs_in = "start";
+    world.kill("rec-1");
+    for (const int in_recovery : {0, 400}) {
+        counts(in_recovery);
+        pass(1s);
+        ASSERT_EQ(recorder.processes, 2);
+        EXPECT_EQ(control->view().events.recorded, 1000U);
+        EXPECT_THAT(get("/metrics"), HasSubstr(recorded(1000)));
+    }
+    counts(1100);
+    recorder.hangs_in.clear();
+    pass(1s);
+    EXPECT_EQ(control->view().events.recorded, 1100U);
+    EXPECT_THAT(get("/metrics"), HasSubstr(recorded(1100)));
+}
+
+TEST_F(RunServiceTest, SumsOfARunStayAfterItsEndAndTheNextOneIsAddedToThem) {
+    const auto built = [&](int count) { return fmt::format("\nweir_partition_built_events_total {}\n", count); };
+    for (int run = 1; run <= 2; ++run) {
+        EXPECT_TRUE(post("/run", R"({"command":"start"})").good());
+        pass(300ms);
+        for (const auto* name : {"l2sv", "dfm"}) station(name).report.status.ledger = {.received = 70, .stored = 70};
+        pass(1s);
+        EXPECT_TRUE(post("/run", R"({"command":"stop"})").good());
+        pass(2s);
+        ASSERT_EQ(control->view().state, PartitionState::ready);
+        world.kill("dfm");
+        pass(1s);
+        ASSERT_EQ(station("dfm").processes, run + 1);
+        EXPECT_EQ(control->view().events.built, 70U);
+        EXPECT_EQ(control->view().stations[1].report.status.ledger.stored, 0U) << "of the process that is there";
+        EXPECT_THAT(get("/metrics"), HasSubstr(built(70 * run)));
+    }
+}
+
 TEST_F(RunServiceTest, AnAppliedFileIsAnsweredWithWhatCameOfIt) {
     const auto refused = post("/run", R"({"command":"apply"})");
     EXPECT_EQ(refused.status, 400);

@@ -73,13 +73,10 @@ public:
 
     void tick() {
         const auto view = parts_.view();
-        auto counts = live_counts(view, clock_.now());
+        const auto counts = live_counts(view, clock_.now());
         LiveRates rates;
         {
             const std::scoped_lock lock(mutex_);
-            // A recorder that is back counts what its files have, and before that nothing.
-            if (counts_.run == counts.run)
-                counts.events.recorded = std::max(counts.events.recorded, counts_.events.recorded);
             rates = rates_ = live_rates(counts_, counts);
             counts_ = counts;
         }

@@ -144,6 +144,7 @@ Result<RunNumber> RunControl::State::start(const RunRequest& request) {
     run_seconds_ = 0;
     stop_reason_.clear();
     problems_.clear();
+    events_ = {};
     head_lost_ = false;
     closing_again_.clear();
     for (const auto& station : stations_) {
@@ -285,8 +286,8 @@ std::vector<StationResult> RunControl::State::results() const {
     std::vector<StationResult> all;
     for (const auto& station : stations_) {
         const auto& status = station->status();
-        const bool gone =
-            station->gone() || station->ending();  // it is ended because it did not answer: its last answer is old
+        // What is ended did not answer: its last answer is old.
+        const bool gone = station->gone() || station->ending() || station->status_is_kept();
         const bool handed_over = std::ranges::any_of(partition_.stations, [&](const StationEntry& other) {
             return other.kind == StationKind::handoff && other.recorder == station->entry().name;
         });
@@ -295,6 +296,10 @@ std::vector<StationResult> RunControl::State::results() const {
     }
     return all;
 }
+
+/// Of the run that goes on, or the last one. They do not fall: not when stations are replaced after its end, nor while
+/// a recorder is not back since before a take-over.
+RunEvents RunControl::State::events() const { return run_active() ? at_least(events_, events_of(results())) : events_; }
 
 double RunControl::State::seconds() const noexcept {
     const bool goes_on = state == PartitionState::running || state == PartitionState::paused;
@@ -310,7 +315,7 @@ PartitionView RunControl::State::view() const {
     view.seconds = seconds();
     view.stop_reason = stop_reason_;
     view.failure = failure_;
-    view.events = events_of(results());
+    view.events = events();
     view.sources = sources_;
     view.changes = changes_.list;
     for (const auto& station : stations_) {

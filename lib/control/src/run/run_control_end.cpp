@@ -47,6 +47,7 @@ std::map<std::string, std::string> parameters_of(const RunResult& result) {
 }  // namespace
 
 void RunControl::State::end_of_run() {
+    events_ = events();
     RunResult result{run_, stop_reason_, run_seconds_, {}, 0, 0, results(), {}, problems_};
     for (const auto& station : stations_) {
         if (!station->up() && !station->reported() && !dispensable(station->entry().kind))
@@ -65,7 +66,10 @@ void RunControl::State::end_of_run() {
     check_incomplete(result, options_.incomplete_max);
     check_triggers(result, options_.incomplete_max);
     for (auto& station : result.stations) station.events.reset();  // large, and not needed any more
-    for (const auto& station : stations_) station->forget_events();
+    for (const auto& station : stations_) {
+        station->forget_events();
+        station->end_run();
+    }
     result.alarms = latched_alarms();
     note_changes();
     if (auto kept = keeper_.keep(run_, parameters_of(result)); !kept)
@@ -142,7 +146,7 @@ void RunControl::State::look_for_run_left_open() {
 
 void RunControl::State::note_run() {
     noted_ = seen_;
-    const auto e = events_of(results());
+    const auto e = events();
     const std::map<std::string, std::string> counts{{"triggers", fmt::to_string(e.triggers)},
                                                     {"accepted", fmt::to_string(e.accepted)},
                                                     {"built", fmt::to_string(e.built)},

@@ -282,7 +282,7 @@ void RunControl::State::look_at_trigger_unit() {
         trigger_unit_ = TriggerUnit::gone;
         report_({.severity = Severity::warning,
                  .what = fmt::format("no program that brings triggers is connected any more; {} triggers were taken",
-                                     events_of(results()).triggers),
+                                     events().triggers),
                  .where = supervisor->entry().name,
                  .advice =
                      "it goes on when one comes that continues their level-1 ids; to begin anew, weir run stop, then "

@@ -114,6 +114,7 @@ private:
     void know(const std::string& name, const Peer& peer);
     void list_peers();
     [[nodiscard]] std::vector<StationResult> results() const;
+    [[nodiscard]] RunEvents events() const;
 
     const Partition& partition_;
     RunControlOptions options_;
@@ -143,6 +144,7 @@ private:
     std::optional<std::string> stop_at_look_;  // why the run is to stop when it is
 
     RunNumber run_{};
+    RunEvents events_;  // of the run at its end; before it, the least: as the run control before this one noted them
     RunRequest request_;
     WallTime started_{};
     SteadyTime run_begin_{};                 // of the clock

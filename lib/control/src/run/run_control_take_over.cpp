@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "run/run_control_state.hpp"
 #include "weir/base/source_id.hpp"
@@ -13,6 +14,15 @@ namespace weir::control {
 namespace {
 
 using service::StationState;
+
+/// A number that was noted; 0: it was not, or is no number.
+std::uint64_t noted_count(const std::map<std::string, std::string>& counts, const std::string& what) {
+    const auto found = counts.find(what);
+    std::uint64_t count = 0;
+    if (found != counts.end())
+        static_cast<void>(std::from_chars(found->second.data(), found->second.data() + found->second.size(), count));
+    return count;
+}
 
 bool in_run(StationState state) noexcept { return state == StationState::running || state == StationState::paused; }
 
@@ -46,6 +56,11 @@ void RunControl::State::go_on_with(const RunLeft& left) {
     for (const auto& peer : left.peers) known_[peer.name] = peer;
     list_peers();
     run_ = changes_.run;
+    events_ = {.triggers = noted_count(left.counts, "triggers"),
+               .accepted = noted_count(left.counts, "accepted"),
+               .built = noted_count(left.counts, "built"),
+               .incomplete = noted_count(left.counts, "incomplete"),
+               .recorded = noted_count(left.counts, "recorded")};
     started_ = changes_.started;
     run_begin_ = seen_ - (started_ == WallTime{} ? SteadyTime::duration{}
                                                  : std::max<SteadyTime::duration>(clock_.wall() - started_, {}));

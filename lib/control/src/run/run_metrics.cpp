@@ -17,27 +17,37 @@ constexpr std::size_t sources_metered = 8;  // those that miss most, if there ar
 
 double real(std::uint64_t n) { return static_cast<double>(n); }
 
-/// Counts of a run begin anew with each run, and fall when a station is replaced whose counts went with it. Prometheus
-/// takes a counter that fell for one that began at 0, and would count again all that is left. So only what is added
-/// counts. At most as many as there are numbers of sources and stations.
+/// Counts of a run begin anew with each run. Prometheus takes a counter that fell for one that began at 0, and would
+/// count again all that is left. So only what is added counts. At most as many as there are numbers of sources and
+/// stations.
 class Risen {
 public:
     explicit Risen(bool taken_over) : known_by_another_(taken_over) {}
 
-    /// A scrape is over.
-    void scraped() noexcept { known_by_another_ = false; }
+    /// Numbers that come now are of this run.
+    void of_run(RunNumber run) noexcept { run_ = run; }
+    /// A scrape is over. What another run control has counted is known when the stations have answered.
+    void scraped(PartitionState state) noexcept {
+        if (state != PartitionState::down && state != PartitionState::coming_up) known_by_another_ = false;
+    }
     double operator()(const std::string& key, std::uint64_t now) {
-        const auto [found, is_new] = counts_.try_emplace(key);
-        auto& [last, sum] = found->second;
-        if (is_new && known_by_another_) last = now;
-        if (now > last) sum += now - last;
-        last = now;
-        return real(sum);
+        auto& count = counts_[key];
+        if (std::exchange(count.run, run_) != run_) count.last = 0;
+        if (known_by_another_) count.last = now;
+        if (now > count.last) count.sum += now - count.last;
+        count.last = now;
+        return real(count.sum);
     }
 
 private:
+    struct Count {
+        RunNumber run{};
+        std::uint64_t last = 0;  // of that run
+        std::uint64_t sum = 0;
+    };
     bool known_by_another_;
-    std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> counts_;
+    RunNumber run_{};
+    std::map<std::string, Count> counts_;
 };
 
 void add_state(const PartitionView& view, service::MetricSink& sink) {
@@ -117,11 +127,12 @@ void add_stations(const std::vector<StationView>& stations, Risen& risen, servic
 service::Metrics::Collection collect_partition(service::Metrics& metrics, const RunMetricParts& parts) {
     return metrics.collect([parts, risen = std::make_shared<Risen>(parts.taken_over)](service::MetricSink& sink) {
         const auto view = parts.control.view();
+        risen->of_run(view.run);
         add_state(view, sink);
         add_events(view.events, *risen, sink);
         add_sources(*view.sources, *risen, sink);
         add_stations(view.stations, *risen, sink);
-        risen->scraped();
+        risen->scraped(view.state);
         if (parts.hosts) {
             for (const auto& host : parts.hosts()) {
                 sink.gauge("weir_host_up", "1: its agent answers; 0: suspected, lost or not known",

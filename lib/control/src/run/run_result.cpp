@@ -274,6 +274,12 @@ RunEvents events_of(const std::vector<StationResult>& stations) {
     return events;
 }
 
+RunEvents at_least(const RunEvents& least, const RunEvents& events) {
+    return {std::max(least.triggers, events.triggers),     std::max(least.accepted, events.accepted),
+            std::max(least.rejected, events.rejected),     std::max(least.built, events.built),
+            std::max(least.incomplete, events.incomplete), std::max(least.recorded, events.recorded)};
+}
+
 SelectionFaults selection_faults_of(const std::vector<StationResult>& stations) {
     SelectionFaults faults;
     std::uint64_t by_units = 0, by_supervisors = 0;

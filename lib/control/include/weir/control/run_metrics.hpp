@@ -19,7 +19,8 @@ struct RunMetricParts {  // all of them outlive the collection
     const RunControl& control;
     const service::Reports& reports;
     std::function<std::vector<HostView>()> hosts{};  // none: all stations are on this machine
-    bool taken_over = false;  // what was counted before the first scrape is in the counts of another run control
+    bool taken_over = false;  // what was counted up to the first scrape that knows the stations is in the counts of
+                              // another run control
 };
 
 /// State, events, sources, stations, hosts and alarms, at each scrape.

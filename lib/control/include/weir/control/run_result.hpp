@@ -114,6 +114,9 @@ struct RunResult {
     [[nodiscard]] bool good() const noexcept { return problems.empty(); }
 };
 
+/// The larger one of each count.
+[[nodiscard]] RunEvents at_least(const RunEvents& least, const RunEvents& events);
+
 /// Sums over the stations.
 [[nodiscard]] RunEvents events_of(const std::vector<StationResult>& stations);
 [[nodiscard]] SelectionFaults selection_faults_of(const std::vector<StationResult>& stations);
