@@ -5,13 +5,16 @@ import json
 import os
 import re
 import signal
+import subprocess
 import sys
 import time
+import unittest
 import urllib.request
 
 import browser
 import weir_program
 from browser import Browser, Partition, take_control, until, until_text
+from mounting import why_no_mount
 from weir_process import wait_until
 from weir_program import ProgramTest
 
@@ -190,6 +193,45 @@ def see(event):
         partition.signal(signal.SIGCONT)
         until_text(page, "#age", "live")
         until(page, "() => document.querySelector('#state').textContent === 'ready'", "it stays stale")
+        self.assertQuiet()
+
+    @unittest.skipIf(why_no_mount(), str(why_no_mount()))
+    def test_a_full_disk_is_what_the_head_says_until_there_is_space_again(self):
+        disk = self.folder / "small"
+        disk.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=120m", "tmpfs", disk], check=True)
+        self.addCleanup(subprocess.run, ["umount", "--lazy", disk], check=True)
+        filler = disk / "filler"
+        filler.write_bytes(bytes(70 << 20))
+        partition = self.partition(change=lambda text: text.replace("rate = 1000 ", "rate = 200 ").replace("[record.rec-1]", f'[record.rec-1]\ndirectories = ["{disk}/data"]'))
+        page = self.browser.page(partition.address)
+        until_text(page, "#state", "ready")
+        weir_program.run("run", "start", "--dir", partition.directory, timeout=200)
+        until_text(page, "#verdict", "Data are taken and kept")
+        until(page, "() => document.querySelector('.head').dataset.tone === 'bad'", "the head is red")
+        until_text(page, "#verdict", "NOTHING IS RECORDED: rec-1 has no disk with space")
+        page.get_by_role("link", name="Files").click()
+        until_text(page, "main", "FULL: rec-1 takes no more events")
+        until_text(page, "main", "✖ full")
+        filler.unlink()
+        until_text(page, "#verdict", "Data are taken and kept")
+        weir_program.run("run", "stop", "--dir", partition.directory, timeout=200)
+        self.assertQuiet()
+
+    def test_a_recorder_that_hangs_is_what_the_head_says_until_it_goes_on(self):
+        partition = self.partition()
+        page = self.browser.page(partition.address)
+        until_text(page, "#state", "ready")
+        weir_program.run("run", "start", "--dir", partition.directory, timeout=200)
+        until_text(page, "#verdict", "Data are taken and kept")
+        recorder = next(s["pid"] for s in self.get(partition, "/partition")["stations"] if s["name"] == "rec-1")
+        os.kill(recorder, signal.SIGSTOP)
+        try:
+            report("a recorder that hangs is in the head after", until_text(page, "#verdict", "NOTHING IS RECORDED"))
+        finally:
+            os.kill(recorder, signal.SIGCONT)
+        until_text(page, "#verdict", "Data are taken and kept")
+        weir_program.run("run", "stop", "--dir", partition.directory, timeout=200)
         self.assertQuiet()
 
     def test_one_person_is_in_control(self):

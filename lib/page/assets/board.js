@@ -28,26 +28,47 @@ function verdictAlone(live, says) {
   return says("idle", "No data come now. What came is kept.");
 }
 
+/// Recorders that take nothing, and why: [{name, why}].
+export function deafRecorders(stations) {
+  return stations.filter((s) => s.kind === "record").flatMap((s) => {
+    const why = s.error ? "has an error" : s.state === "gone" ? "is gone" : s.silent_seconds > 2 ? "does not answer" : s.counters.paused > 0 ? "has no disk with space" : "";
+    return why ? [{name: s.name, why}] : [];
+  });
+}
+
+/// A run that goes on.
+function verdictRunning(live, {quiet, still}, says) {
+  const {partition: {rates}, stations} = live;
+  const deaf = deafRecorders(stations);
+  const who = deaf.slice(0, 3).map((r) => `${clean(r.name, 60)} ${r.why}`).join(", ") + (deaf.length > 3 ? `, and ${count(deaf.length - 3)} more` : "");
+  const waiting = stations.filter((s) => s.kind === "assign").reduce((sum, s) => sum + s.ledger.in_hand, 0);
+  if (deaf.length > 0 && deaf.length === stations.filter((s) => s.kind === "record").length) return says("bad", `NOTHING IS RECORDED: ${who}. ${waiting > 0 ? `${count(waiting)} events wait.` : ""}`);
+  if (quiet > 5 && (waiting > 0 && rates.built === 0 || !stations.some((s) => s.kind === "filter")))
+    return says("bad", `NOTHING IS RECORDED for ${lasts(quiet)}${waiting > 0 ? `: ${count(waiting)} events wait` : ""}.`);
+  if (deaf.length > 0) return says("warn", `${who}; the other recorders take ${perSecond(rates.recorded)}, ${bytes(rates.bytes)}/s to disk.`);
+  if (quiet > 60) return says("warn", "Events are accepted, and none has passed the filters or was recorded for " + lasts(quiet) + ".");
+  if (still > 10) return says("warn", "The run goes on, but no triggers come for " + lasts(still) + ".");
+  const tone = live.latched > 0 ? "warn" : "run";
+  if (rates.recorded > 0) return says(tone, `Data are taken and kept: ${perSecond(rates.recorded)} recorded, ${bytes(rates.bytes)}/s to disk.`);
+  return says(tone, "The run goes on; data are about to come.");
+}
+
 /// {tone, text}: one sentence for who has never seen weir. `quiet`: for how many seconds nothing was recorded though
-/// events were accepted, `still`: for how many there was no trigger.
-export function verdict(live, {quiet, still}) {
+/// events were accepted or waited, `still`: for how many there was no trigger.
+export function verdict(live, times) {
   const p = live.partition;
-  const rates = p.rates;
   const alarms = live.latched > 0 ? ` ${count(live.latched)} ${live.latched === 1 ? "alarm waits" : "alarms wait"} for an answer.` : "";
   const says = (tone, text) => ({tone, text: text + alarms});
   if (live.kind === "station") return verdictAlone(live, says);
   switch (p.state) {
-    case "running":
-      if (quiet > 60 && live.stations.some((s) => s.kind === "filter")) return says("warn", "Events are accepted, and none has passed the filters or was recorded for " + lasts(quiet) + ".");
-      if (quiet > 5 && !live.stations.some((s) => s.kind === "filter")) return says("bad", "Data are taken, but NOTHING IS RECORDED for " + lasts(quiet) + ".");
-      if (still > 10) return says("warn", "The run goes on, but no triggers come for " + lasts(still) + ".");
-      if (rates.recorded > 0)
-        return says(live.latched > 0 ? "warn" : "run", `Data are taken and kept: ${perSecond(rates.recorded)} recorded, ${bytes(rates.bytes)}/s to disk.`);
-      return says("run", "The run goes on; data are about to come.");
+    case "running": return verdictRunning(live, times, says);
     case "paused": return says("warn", "Paused: no data are taken until somebody resumes the run.");
     case "ready": return says(live.latched > 0 ? "warn" : "idle", "No run: nothing is recorded. All stations are ready.");
     case "starting": return says("wait", "The run is starting.");
-    case "stopping": return says("wait", "The run is stopping: what is in hand is being written.");
+    case "stopping": {
+      const [first] = deafRecorders(live.stations);
+      return first ? says("bad", `The run cannot stop: what is in hand cannot be written, ${clean(first.name, 60)} ${first.why}.`) : says("wait", "The run is stopping: what is in hand is being written.");
+    }
     case "coming up": return says("wait", "The stations are being started.");
     case "ending": return says("wait", "The stations are being ended.");
     default: return says("bad", p.failure ? "The partition is down: " + clean(p.failure, 300) : "The partition is down.");

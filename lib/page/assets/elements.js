@@ -54,18 +54,20 @@ export function each(parent, items, key, make, update) {
     }
 }
 
+const classOf = (column) => [column.number && "number", column.class].filter(Boolean).join(" ") || null;
+
 /// A table with a head. A column: {title, number, show(item) -> text or element, tone(item)}. Its tbody is `.body`.
 export function table(columns, key, caption) {
   const body = el("tbody");
   const whole = el("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": caption},
     el("table", {}, el("caption", {class: "unseen"}, caption),
-      el("thead", {}, el("tr", {}, columns.map((c) => el("th", {scope: "col", class: c.number ? "number" : c.class}, c.title)))), body));
+      el("thead", {}, el("tr", {}, columns.map((c) => el("th", {scope: "col", class: classOf(c)}, c.title)))), body));
   const empty = el("p", {class: "empty"}, "none");
   whole.append(empty);
   whole.update = (items, row) => {
     each(body, items, key, (item) => {
       const made = el("tr");
-      made.cells_ = columns.map((c, i) => el(i === 0 ? "th" : "td", {scope: i === 0 ? "row" : null, class: c.number ? "number" : c.class, "data-title": c.title}));
+      made.cells_ = columns.map((c, i) => el(i === 0 ? "th" : "td", {scope: i === 0 ? "row" : null, class: classOf(c), "data-title": c.title}));
       made.append(...made.cells_);
       return made;
     }, (made, item) => {

@@ -17,8 +17,8 @@ export function fileTables() {
     {title: "handed over", number: true, show: (s) => count(s.handed_over)},
     {title: "deleted here", number: true, show: (s) => count(s.deleted)},
     {title: "not sane", number: true, show: (s) => count(s.not_sane), tone: (s) => s.not_sane > 0 ? "bad" : null},
-    {title: "events", number: true, show: (s) => count(s.events)},
-    {title: "size", number: true, show: (s) => bytes(s.bytes)},
+    {title: "events, closed files", number: true, show: (s) => s.files > s.open ? count(s.events) : "–"},
+    {title: "size", number: true, show: (s) => s.files > s.open ? bytes(s.bytes) : "–"},
   ], (s) => s.stream, "Streams");
   const files = table([
     {title: "file", class: "name", show: (f) => f.name},
@@ -64,7 +64,7 @@ export const page = {
         cell.firstChild.firstChild.style.width = `${100 * used}%`;
         setText(cell.lastChild, v.bytes ? `${(100 * used).toFixed(0)} %` : "cannot be read");
       }},
-      {title: "state", update: (cell, v) => v.soon ? setMark(cell, "warn", "full soon") : v.free === null ? setMark(cell, "bad", "not there") : v.free < 0.05 * v.bytes ? setMark(cell, "warn", "nearly full") : setMark(cell, "good", "has space")},
+      {title: "state", update: (cell, v) => v.full ? setMark(cell, "bad", "full") : v.soon ? setMark(cell, "warn", "full soon") : v.free === null ? setMark(cell, "bad", "not there") : v.free < 0.05 * v.bytes ? setMark(cell, "warn", "nearly full") : setMark(cell, "good", "has space")},
     ], placeOf, "Disks");
     const full = el("p", {class: "big"});
     const title = el("p", {class: "hint"});
@@ -76,11 +76,12 @@ export const page = {
       const ofDevice = new Map(got.volumes.map((v) => [JSON.stringify([v.host ?? "", v.device ?? v.volume]), v.free ?? 0]));  // directories of one disk share its space
       const free = [...ofDevice.values()].reduce((sum, one) => sum + one, 0);
       const rate = live.partition.rates.bytes;
-      disks.update(got.volumes.map((v) => ({...v, soon: v.free !== null && rate > 0 && free / rate < 7200})));
+      const deaf = live.stations.filter((s) => s.kind === "record" && s.counters.paused > 0);
+      disks.update(got.volumes.map((v) => ({...v, full: deaf.length > 0 && v.free < 0.2 * v.bytes, soon: v.free !== null && rate > 0 && free / rate < 7200})));
       showMachines(disks, got.volumes, got.silent);
       const without = got.silent.length > 0 ? ` Without the disks of ${got.silent.join(", ")}.` : "";
-      setText(full, (rate > 0 ? `Full in ${lasts(free / rate)} at ${bytes(rate)}/s; ${bytes(free)} are free.` : `${bytes(free)} are free; nothing is being written now.`) + without, 500);
-      setAttribute(full, "data-tone", rate > 0 && free / rate < 7200 ? "warn" : null);
+      setText(full, (deaf.length > 0 ? `FULL: ${deaf.map((s) => s.name).join(", ")} ${deaf.length === 1 ? "takes" : "take"} no more events; ${bytes(free)} are free.` : rate > 0 ? `Full in ${lasts(free / rate)} at ${bytes(rate)}/s; ${bytes(free)} are free.` : `${bytes(free)} are free; nothing is being written now.`) + without, 500);
+      setAttribute(full, "data-tone", deaf.length > 0 ? "bad" : rate > 0 && free / rate < 7200 ? "warn" : null);
       setText(title, got.run ? `Files of run ${got.run}, the newest first.` : "No run has files yet.");
     }
     async function read() {

@@ -37,7 +37,7 @@ export const page = {
     const counters = table([{title: "counter", show: (c) => c.name}, {title: "value", number: true, show: (c) => count(c.value)}], (c) => c.name, "Counters");
     const plot = new HistogramPlot();
     const shownTitle = el("h3"), legend = el("p", {class: "hint"});
-    const figures = table([{title: "statistics", show: (r) => r.what}, {title: "this run", number: true, show: (r) => r.of}, {title: "reference", number: true, show: (r) => r.reference}], (r) => r.what, "Statistics");
+    const figures = table([{title: "statistics", show: (r) => r.what}, {title: "this run", number: true, show: (r) => r.of}, {title: "reference", number: true, class: "of-reference", show: (r) => r.reference}], (r) => r.what, "Statistics");
     const log = el("button", {type: "button", class: "small", "aria-pressed": "false", onclick: () => {
       plot.logarithmic = !plot.logarithmic;
       log.setAttribute("aria-pressed", String(plot.logarithmic));
@@ -48,7 +48,7 @@ export const page = {
       card("Histograms", monitors, el("form", {class: "filter", role: "search", onsubmit: (e) => e.preventDefault()}, labelled("Show", filter)), about, one, list),
       card("Counters", counters)));
     list.emptyText("no histogram");
-    let monitor = "", name = "", got = null, asking = false, failed = "";
+    let monitor = "", name = "", lost = "", got = null, asking = false, failed = "";
     filter.addEventListener("input", draw);
 
     async function get(path) {
@@ -62,7 +62,7 @@ export const page = {
       list.update((got?.histograms ?? []).filter((h) => `${h.name} ${h.title}`.toLowerCase().includes(wanted)).slice(0, 1000));
       counters.update(got?.counters ?? []);
       setText(about, failed ? `It cannot be shown: ${failed}` : !got ? "" :
-        `${count(got.events)} events of run ${got.run} were seen${got.reference_run ? `; run ${got.reference_run} is the reference` : ""}${got.saved ? `; saved as ${got.saved}` : ""}.`, 600);
+        `${count(got.events)} events of run ${got.run} were seen${lost}${got.reference_run ? `; run ${got.reference_run} is the reference` : ""}${got.saved ? `; saved as ${got.saved}` : ""}.`, 600);
     }
     function drawOne(h) {
       const now = parsed(h);
@@ -73,6 +73,7 @@ export const page = {
       setText(legend, now.y && reference ? `Of run ${h.reference.run}, the reference, only the statistics are shown.`
         : reference ? `Dashed and filled: run ${h.reference.run}, scaled to as many events in the range.` : h.reference ? "The reference has other bins." : "");
       figures.update(statistics(h, now, reference ? h.reference : null));
+      figures.classList.toggle("no-reference", !reference);
       one.hidden = false;
       plot.show(h.name, now, now.y ? null : reference);
     }
@@ -105,6 +106,8 @@ export const page = {
         try { parts = rest.split("/").map(decodeURIComponent); } catch { /* no address of ours */ }
         const [wanted = "", wantedName = ""] = parts;
         const next = all.includes(wanted) ? wanted : all[0] ?? "";
+        const rejected = Object.entries(live.stations.find((s) => s.kind === "monitor" && s.name === next)?.ledger.rejected ?? {}).filter(([, n]) => n > 0);
+        lost = rejected.length ? `, and ${rejected.map(([why, n]) => `${count(n)} were not: ${why}`).join(", ")}` : "";
         if (next !== monitor) [got, one.hidden] = [null, true];
         [monitor, name] = [next, next === wanted ? wantedName : ""];
         each(monitors, all.length > 1 ? all : [], (m) => m, (m) => el("a", {href: `#histograms/${encodeURIComponent(m)}`}, m), (node, m) => setAttribute(node, "aria-current", m === monitor ? "true" : null));

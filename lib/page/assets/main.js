@@ -82,7 +82,8 @@ function take(live) {
     if (tickAt - last > 5000) since.recorded = since.trigger = tickAt;  // nobody looked meanwhile
     app.before = app.live;
     const {state, rates} = live.partition;
-    if (state !== "running" || rates.recorded > 0 || rates.accepted === 0) since.recorded = tickAt;
+    const waiting = live.stations.some((s) => s.kind === "assign" && s.ledger.in_hand > 0);
+    if (state !== "running" || rates.recorded > 0 || (rates.accepted === 0 && !waiting)) since.recorded = tickAt;
     if (state !== "running" || rates.triggers > 0) since.trigger = tickAt;
   }
   app.live = live;
@@ -138,6 +139,7 @@ function draw() {
   drawHead();
   drawNav();
   const [page, rest] = where();
+  if (app.live && location.hash && location.hash.slice(1).split("/")[0] !== page.name) history.replaceState(null, "", "#" + page.name);
   document.documentElement.dataset.page = page.name;
   if (!app.live) return;
   if (!made.has(page)) made.set(page, page.make(app));
@@ -157,6 +159,7 @@ at("take").addEventListener("click", async () => {
   if (given?.person.trim()) await app.control.take(given.person.trim(), Boolean(holder)).then(poll);
 });
 at("release").addEventListener("click", () => app.control.release().then(poll));
+document.querySelector(".skip").addEventListener("click", (e) => { e.preventDefault(); at("content").focus(); });  // its address names no page
 addEventListener("hashchange", () => { show(draw); scrollTo(0, 0); });
 document.addEventListener("visibilitychange", () => document.hidden || poll());
 addEventListener("keydown", (e) => {

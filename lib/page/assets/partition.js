@@ -22,7 +22,7 @@ export const byteSeries = [{name: "bytes", title: "to disk", unit: (n) => bytes(
 /// What is wrong, as a list; shown on the wall too.
 export function troubleList() {
   const list = el("ul", {class: "troubles"});
-  const well = el("p", {class: "well"}, mark("good", "nothing is wrong that run control knows of"));
+  const well = el("p", {class: "well"}, mark("good", "nothing is wrong that is known here"));
   const element = el("div", {}, list, well);
   element.update = (live, before, most = 12) => {
     const found = troubles(live, waits(live, before));
@@ -120,19 +120,21 @@ function flowCard() {
   const nobody = el("p", {class: "hint"}, "Nobody waits for another one.");
   const element = card("In hand, and who holds back whom", flow, held, nobody);
   element.update = (live, before) => {
+    element.hidden = live.kind === "station";
     const kinds = order.filter((kind) => live.stations.some((s) => s.kind === kind)).map((kind) => {
       const of = live.stations.filter((s) => s.kind === kind);
       return {kind, what: of[0].ledger.what, hand: of.reduce((sum, s) => sum + s.ledger.in_hand, 0), rate: of.reduce((sum, s) => sum + s.rate, 0), stations: of.length};
     });
-    const most = Math.max(1, ...kinds.map((k) => Math.log10(1 + k.hand)));
+    // Readouts hold what is not yet cleared, and what a generator makes ahead: nobody is held back by that.
+    const most = Math.max(1, ...kinds.filter((k) => k.kind !== "readout").map((k) => Math.log10(1 + k.hand)));
     each(flow, kinds, (k) => k.kind,
       () => el("li", {}, el("span", {class: "flow-name"}), el("span", {class: "flow-bar"}, el("i")), el("b"), el("small")),
       (node, k) => {
         const [name, bar, hand, rate] = node.children;
         setText(name, titles[k.kind] ?? k.kind);
-        bar.firstChild.style.width = `${100 * Math.log10(1 + k.hand) / most}%`;
+        bar.firstChild.style.width = k.kind === "readout" ? "0" : `${100 * Math.log10(1 + k.hand) / most}%`;
         setText(hand, short(k.hand));
-        setText(rate, `${k.what}, ${perSecond(k.rate)} in`);
+        setText(rate, k.kind === "readout" ? `kept, ${perSecond(k.rate)} in` : `${k.what}, ${perSecond(k.rate)} in`);
       });
     const found = live.partition.state === "running" || live.partition.state === "paused" ? waits(live, before) : [];
     each(held, found, (w) => w.key, () => el("li"), (node, w) => {
@@ -233,7 +235,8 @@ export const page = {
   title: "Partition",
   make(app) {
     const wrong = troubleList();
-    const rates = new Plot("Event rates over time", rateSeries);
+    const alone = app.live?.kind === "station";
+    const rates = new Plot("Event rates over time", alone ? rateSeries.slice(-1) : rateSeries);
     const disk = new Plot("Bytes to disk over time", byteSeries);
     const wrongCard = card("What is wrong", wrong);
     const parts = [runCard(app), eventsCard(), flowCard(), hostsCard(), stationsCard(app), sourcesCard(app), changesCard()];
