@@ -36,23 +36,10 @@ struct AnswersThatCome {
 
 }  // namespace
 
-class FilesRoute::State {
+/// What the thread uses, which may outlive the route. Clock and functions are used before a stop is requested only.
+class FilesRoute::Work {
 public:
-    State(FilesRouteParts parts, const Clock& clock)
-        : parts_(std::move(parts)), clock_(clock), archive_(parts_.here), thread_("files") {}
-
-    service::HttpRoute route() {
-        return {service::HttpRoute::Method::get, "/files", [this](const auto& request, const auto& answer) {
-                    const auto run = parse_run_number(page::query_value(request.query, "run"));
-                    thread_.ask(request, answer, [this, run](const auto& stop) { return text_of(run, stop); });
-                }};
-    }
-
-private:
-    struct Answer {
-        SteadyTime made{};
-        Result<std::string> text{};
-    };
+    Work(FilesRouteParts parts, const Clock& clock) : parts_(std::move(parts)), clock_(clock), archive_(parts_.here) {}
 
     Result<std::string> text_of(std::optional<RunNumber> run, const std::stop_token& stop) {
         if (!run && parts_.run) run = parts_.run();
@@ -60,9 +47,16 @@ private:
         std::erase_if(answers_, [&](const auto& one) { return clock_.now() - one.second.made >= shared_for; });
         if (const auto known = answers_.find(key); known != answers_.end()) return known->second.text;
         auto text = make(run, stop);
+        if (stop.stop_requested()) return fail(Errc::refused, "this process ends");
         if (answers_.size() >= answers_kept_max) answers_.clear();
         return answers_.insert_or_assign(key, Answer{clock_.now(), std::move(text)}).first->second.text;
     }
+
+private:
+    struct Answer {
+        SteadyTime made{};
+        Result<std::string> text{};
+    };
 
     Result<std::string> make(std::optional<RunNumber> run, const std::stop_token& stop) {
         if (!parts_.recorders) return json::serialize(WEIR_TRY(archive_.files(run)));
@@ -97,7 +91,7 @@ private:
                 std::unique_lock lock(coming->mutex);
                 const ScopedWait wait(WaitCause::peer);
                 if (!coming->came.wait(lock, stop, [&] { return !coming->answers.empty(); }))
-                    return fail(Errc::refused, "run control ends");
+                    return fail(Errc::refused, "this process ends");
                 answers.swap(coming->answers);
             }
             under_way -= answers.size();
@@ -116,14 +110,19 @@ private:
     const RunArchive archive_;
     std::map<std::uint32_t, Answer> answers_;       // of the thread, as calls_ is; by run, 0: the newest
     std::unique_ptr<service::ControlCalls> calls_;  // from the first question on
-    QuestionThread thread_;                         // the last member: it ends before what it uses is gone
 };
 
 FilesRoute::FilesRoute(FilesRouteParts parts, const Clock& clock)
-    : state_(std::make_unique<State>(std::move(parts), clock)) {}
+    : work_(std::make_shared<Work>(std::move(parts), clock)), thread_(std::make_unique<QuestionThread>("files")) {}
 FilesRoute::~FilesRoute() = default;
 
-service::HttpRoute FilesRoute::route() { return state_->route(); }
+service::HttpRoute FilesRoute::route() {
+    return {service::HttpRoute::Method::get, "/files", [this](const auto& request, const auto& answer) {
+                const auto run = parse_run_number(page::query_value(request.query, "run"));
+                thread_->ask(request, answer,
+                             [work = work_, run](const auto& stop) { return work->text_of(run, stop); });
+            }};
+}
 
 std::optional<RunNumber> parse_run_number(std::string_view text) noexcept {
     std::uint32_t run = 0;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers questions that may take long, since a disk or another machine is waited for, one after the other on a thread
-// of its own: the thread of the HTTP server never waits.
+// of its own: the thread of the HTTP server never waits. A disk that hangs holds back its questions, and neither the
+// process nor its end.
 #pragma once
 
-#include <condition_variable>
-#include <deque>
+#include <chrono>
 #include <functional>
-#include <mutex>
+#include <memory>
 #include <stop_token>
 #include <string>
+#include <thread>
 
-#include "weir/base/named_thread.hpp"
 #include "weir/base/result.hpp"
 #include "weir/service/http_server.hpp"
 
@@ -21,23 +21,25 @@ namespace weir::control {
 
 class QuestionThread {
 public:
-    /// On the thread; ends soon after a stop is requested. The text is JSON.
+    /// On the thread. The text is JSON. It owns what it uses while a disk is waited for, and once a stop is requested
+    /// it uses nothing else: who hangs is left behind.
     using Question = std::function<Result<std::string>(const std::stop_token& stop)>;
 
-    explicit QuestionThread(std::string name);
+    /// `patience`: of the end with a question that is being answered.
+    explicit QuestionThread(std::string name, std::chrono::milliseconds patience = std::chrono::seconds{2});
+    /// Questions that wait get no answer.
+    ~QuestionThread();
     QuestionThread(const QuestionThread&) = delete;
     QuestionThread& operator=(const QuestionThread&) = delete;
 
-    /// Any thread. 503 at once when too many wait already. Questions that wait when this object ends get no answer.
+    /// Any thread. 503 at once when too many wait already.
     void ask(const service::HttpRequest& request, const service::HttpAnswer& answer, Question question);
 
 private:
-    void answer_all(const std::stop_token& stop);
-
-    std::mutex mutex_;
-    std::condition_variable_any asked_;
-    std::deque<std::function<void(const std::stop_token&)>> questions_;
-    NamedThread thread_;  // the last member: it ends before what it uses is gone
+    struct Shared;
+    std::shared_ptr<Shared> shared_;  // with the thread, which may be left behind
+    const std::chrono::milliseconds patience_;
+    std::jthread thread_;
 };
 
 }  // namespace weir::control

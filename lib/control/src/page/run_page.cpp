@@ -63,7 +63,7 @@ public:
           options_(std::move(options)),
           clock_(clock),
           server_(fmt::format("{}-{}", ::getpid(), clock.wall().time_since_epoch().count())),
-          archive_(options_.archive),
+          archive_(std::make_shared<RunArchive>(options_.archive)),
           history_(clock),
           events_(options_.tls, options_.describe_event),
           live_([this] { return document(); }),
@@ -122,12 +122,13 @@ private:
                        [this](const auto& request, const auto& answer) { answer(take_control(request)); }});
         all.push_back({Method::get, "/runs", [this](const auto& request, const auto& answer) {
                            auto text = page::query_value(request.query, "text").substr(0, search_max);
-                           ask(request, answer, [this, text = std::move(text)] { return archive_.runs(text); });
+                           ask(request, answer,
+                               [archive = archive_, text = std::move(text)] { return archive->runs(text); });
                        }});
         all.push_back({Method::get, "/runs/*", [this](const auto& request, const auto& answer) {
                            const auto run = parse_run_number(std::string_view(request.path).substr(6));
                            if (!run) return answer(service::http_error(400, "which run? /runs/NUMBER"));
-                           ask(request, answer, [this, run = *run] { return archive_.run(run); });
+                           ask(request, answer, [archive = archive_, run = *run] { return archive->run(run); });
                        }});
         all.push_back({Method::get, "/histograms",
                        [this](const auto& request, const auto& answer) { ask_monitor(request, answer); }});
@@ -245,7 +246,7 @@ private:
         return page::json_answer(json::serialize(given), request);
     }
 
-    /// Answered by the thread that may wait for a disk.
+    /// Answered by the thread that may wait for a disk; the question owns what it uses.
     void ask(const service::HttpRequest& request, const service::HttpAnswer& answer,
              std::function<Result<json::object>()> question) {
         thread_.ask(request, answer, [question = std::move(question)](const auto&) -> Result<std::string> {
@@ -276,8 +277,8 @@ private:
     const RunPageParts parts_;
     const RunPageOptions options_;
     const Clock& clock_;
-    const std::string server_;  // another one when run control was started anew
-    RunArchive archive_;        // of the thread
+    const std::string server_;                   // another one when run control was started anew
+    const std::shared_ptr<RunArchive> archive_;  // of the thread, which is left behind when a disk hangs
     page::History history_;
     EventLook events_;
     std::mutex mutex_;

@@ -17,6 +17,8 @@
 
 namespace weir::control {
 
+class QuestionThread;
+
 /// A recorder that is asked for its files.
 struct RecorderPlace {
     std::string name{};
@@ -34,7 +36,7 @@ struct FilesRouteParts {
 };
 
 /// Disks and stations are waited for on a thread of its own, one question at a time. An answer serves all that ask
-/// within a second.
+/// within a second. A disk that hangs does not hold back the end.
 class FilesRoute {
 public:
     /// The clock, and what the functions use, outlive it.
@@ -47,8 +49,9 @@ public:
     [[nodiscard]] service::HttpRoute route();
 
 private:
-    class State;
-    std::unique_ptr<State> state_;
+    class Work;
+    std::shared_ptr<Work> work_;  // with the thread, which is left behind when a disk hangs
+    std::unique_ptr<QuestionThread> thread_;
 };
 
 /// "12"; nothing: no number of a run.
