@@ -3,6 +3,7 @@
 import sys
 
 import browser
+import postgres_server
 import weir_program
 from browser import Browser, until_text
 from weir_process import Process
@@ -44,6 +45,19 @@ class LonePageTest(ProgramTest):
         for name in ("runs", "event"):
             page.goto(f"{address}/#{name}")
             until_text(page, "main", "A station that runs alone")
+        self.assertEqual(self.browser.complaints, [])
+
+    def test_a_recorder_with_a_shared_catalogue_shows_the_files_that_are_its_own(self):
+        if why := postgres_server.absent():
+            self.skipTest(why)
+        server = postgres_server.PostgresServer(self.folder / "pg")
+        self.addCleanup(server.__exit__)
+        recorder, address = self.started("record", "--listen", "127.0.0.1:0", "--dir", self.folder / "data", "--create", "--catalogue", server.uri)
+        port = recorder.printed(r"listening on port (\d+)").group(1)
+        self.assertEnds(weir_program.run("send", "--to", f"127.0.0.1:{port}", "--run", "1", "--events", "100"), 0)
+        page = self.browser.page(f"{address}/#files")
+        until_text(page, "main", "data_test.00000001")
+        until_text(page, "main", "has space")
         self.assertEqual(self.browser.complaints, [])
 
     def test_a_hand_off_alone_shows_what_it_handed_over(self):

@@ -23,7 +23,7 @@ constexpr std::size_t trouble_max = 500;
 constexpr std::size_t troubles_shown_max = 100;                            // of all recorders
 constexpr std::uint64_t whole_number_max = (std::uint64_t{1} << 53U) - 1;  // that a browser reads exactly
 
-std::uint64_t sum_of(std::uint64_t a, std::uint64_t b) {
+std::uint64_t bounded_sum(std::uint64_t a, std::uint64_t b) {
     return a > whole_number_max - std::min(b, whole_number_max) ? whole_number_max : a + b;
 }
 
@@ -195,9 +195,9 @@ void FilesOfRecorders::take(Part part, const std::string& who) {
         auto& sum = streams_[name];
         for (const auto member : {&Stream::files, &Stream::open, &Stream::handed_over, &Stream::deleted,
                                   &Stream::not_sane, &Stream::events, &Stream::bytes})
-            sum.*member = sum_of(sum.*member, more.*member);
+            sum.*member = bounded_sum(sum.*member, more.*member);
     }
-    left_out_ = sum_of(left_out_, part.left_out);
+    left_out_ = bounded_sum(left_out_, part.left_out);
     std::ranges::move(part.files, std::back_inserter(files_));
     keep_newest();
 }
@@ -206,7 +206,7 @@ void FilesOfRecorders::keep_newest() {
     std::ranges::sort(
         files_, [](const File& a, const File& b) { return std::tie(b.opened, a.place) < std::tie(a.opened, b.place); });
     if (files_.size() <= files_shown_max) return;
-    left_out_ = sum_of(left_out_, files_.size() - files_shown_max);
+    left_out_ = bounded_sum(left_out_, files_.size() - files_shown_max);
     files_.resize(files_shown_max);
 }
 
