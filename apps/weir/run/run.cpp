@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/json/serialize.hpp>
 #include <csignal>
 #include <iterator>
 #include <memory>
@@ -16,7 +15,7 @@
 #include "host/join.hpp"
 #include "host/own_tls.hpp"
 #include "run/authority/authority_commands.hpp"
-#include "run/authority/own_authority.hpp"
+#include "run/authority/join_port.hpp"
 #include "run/commands.hpp"
 #include "run/directory/run_place.hpp"
 #include "run/directory/view_port.hpp"
@@ -37,7 +36,6 @@
 #include "run/session/taking_over.hpp"
 #include "stations/frame/station_command.hpp"
 #include "stations/frame/station_process.hpp"
-#include "weir/base/file.hpp"
 #include "weir/base/system_clock.hpp"
 #include "weir/control/lease_keeper.hpp"
 #include "weir/control/notifications.hpp"
@@ -47,7 +45,6 @@
 #include "weir/page/further_pages.hpp"
 #include "weir/service/clock_metrics.hpp"
 #include "weir/service/control_client.hpp"
-#include "weir/service/join_service.hpp"
 #include "weir/service/timers.hpp"
 
 namespace weir::app {
@@ -82,32 +79,6 @@ control::LaunchRequest launch_of(const control::StationEntry& station, const Run
     return request;
 }
 
-int report(const RunOptions& options, const control::PartitionView& end, const std::filesystem::path& directory,
-           bool on_hosts, const RunLogSink& log) {
-    const std::string of_agents = "the --dir of the agents, on their machines";
-    if (!end.last) {
-        if (options.wait && !end.failure) return exit_good;  // no run was begun
-        return fail_with(weir_run,
-                         Error{Errc::io, 0,
-                               fmt::format("{}; the logs of the stations are {}",
-                                           end.failure ? "the partition did not come up" : "no run was begun",
-                                           on_hosts ? "below " + of_agents : "in " + (directory / "log").native())});
-    }
-    const auto result = result_json(*end.last, directory);
-    if (const auto written = replace_text(RunDirectory::result_file(directory), json::serialize(result), Synced::no);
-        !written)
-        complain(weir_run, written.error().message());
-    if (options.json) {
-        print_json(result);
-    } else {
-        print_result(*end.last, on_hosts ? of_agents : directory.native());
-    }
-    for (const auto& problem : end.last->problems) {
-        if (!log.shown(problem)) complain(weir_run, problem);
-    }
-    return end.last->good() && (options.wait || end.bad_runs == 0) ? exit_good : exit_bad;
-}
-
 std::optional<service::Metrics::Collection> collect_certificate(service::Metrics& metrics,
                                                                 const std::optional<service::ControlTls>& tls) {
     if (!tls) return std::nullopt;
@@ -116,28 +87,6 @@ std::optional<service::Metrics::Collection> collect_certificate(service::Metrics
                    "when the certificate of a port ends, seconds since 1970", {{"port", "control"}},
                    std::chrono::duration<double>(ends.time_since_epoch()).count());
     });
-}
-
-/// None: the partition file does not ask for it. The directory is locked.
-Result<std::optional<OwnAuthority>> own_authority(const PartitionSettings& shared, const RunDirectory& directory) {
-    if (!shared.security.own_authority) return std::nullopt;
-    auto own = WEIR_TRY(OwnAuthority::prepare(directory.path(), shared.name, system_clock()));
-    return own;
-}
-
-service::JoinParts join_parts_of(const OwnAuthority& own, const PartitionSettings& shared, const Reporter& report,
-                                 const Clock& clock) {
-    return {own.authority(), listed_names(shared),
-            std::make_shared<const service::JoinTokens>(own.tokens_file(), clock), report, clock};
-}
-
-/// A port of its own, where no certificate is asked for.
-Result<service::HttpServer> serve_joins(const std::string& listen, const service::ControlAccess& access,
-                                        const service::JoinParts& parts,
-                                        const std::function<void(const service::HttpRefusal&)>& refused) {
-    auto options = service::join_options(listen, access);
-    options.refused = refused;
-    return service::HttpServer::start(options, service::join_routes(parts));
 }
 
 /// Of this machine, by its name in the tz database; empty: not known.
@@ -235,7 +184,7 @@ int run_run(RunOptions& options) {
     options.adopt = options.take_over && is_that_of_left(*directory, record->text);
     if (const auto written = directory->write_partition_file(record->text); !written)
         return fail_with(weir_run, written.error());
-    const auto own = own_authority(*shared, *directory);
+    const auto own = own_authority(*shared, directory->path());
     if (!own) return fail_with(weir_run, own.error());
     const auto access = shared->access(directory->partition_file());
 
@@ -372,7 +321,7 @@ int run_run(RunOptions& options) {
         if (stations.leave && superseded()) stations.leave();
         return fail_with(weir_run, driven.error());
     }
-    return report(options, control.view(), directory->path(), on_hosts, shown);
+    return report_end(options, control.view(), directory->path(), on_hosts, shown);
 }
 
 }  // namespace

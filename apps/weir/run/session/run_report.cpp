@@ -9,6 +9,9 @@
 #include <ranges>
 #include <utility>
 
+#include "cli/command_line.hpp"
+#include "run/directory/run_directory.hpp"
+#include "weir/base/file.hpp"
 #include "weir/control/run_json.hpp"
 
 namespace weir::app {
@@ -255,6 +258,32 @@ std::string hosts_text(const json::array& hosts) {
         table.add(std::move(cells));
     }
     return table.text();
+}
+
+int report_end(const RunOptions& options, const control::PartitionView& end, const std::filesystem::path& directory,
+               bool on_hosts, const RunLogSink& log) {
+    const std::string of_agents = "the --dir of the agents, on their machines";
+    if (!end.last) {
+        if (options.wait && !end.failure) return exit_good;  // no run was begun
+        return fail_with(weir_run,
+                         Error{Errc::io, 0,
+                               fmt::format("{}; the logs of the stations are {}",
+                                           end.failure ? "the partition did not come up" : "no run was begun",
+                                           on_hosts ? "below " + of_agents : "in " + (directory / "log").native())});
+    }
+    const auto result = result_json(*end.last, directory);
+    if (const auto written = replace_text(RunDirectory::result_file(directory), json::serialize(result), Synced::no);
+        !written)
+        complain(weir_run, written.error().message());
+    if (options.json) {
+        print_json(result);
+    } else {
+        print_result(*end.last, on_hosts ? of_agents : directory.native());
+    }
+    for (const auto& problem : end.last->problems) {
+        if (!log.shown(problem)) complain(weir_run, problem);
+    }
+    return end.last->good() && (options.wait || end.bad_runs == 0) ? exit_good : exit_bad;
 }
 
 }  // namespace weir::app

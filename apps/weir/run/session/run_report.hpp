@@ -6,6 +6,8 @@
 #include <string>
 
 #include "cli/output.hpp"
+#include "run/session/run_log_sink.hpp"
+#include "run/session/run_options.hpp"
 #include "weir/control/run_control.hpp"
 
 namespace weir::app {
@@ -17,6 +19,11 @@ namespace weir::app {
 [[nodiscard]] json::object result_json(const control::RunResult& result, const std::filesystem::path& directory);
 /// `where` the recorded files are, for people: below it.
 void print_result(const control::RunResult& result, const std::string& where);
+
+/// When weir run ends: the result of its last run, in the directory's file and as `options` want it. The exit code.
+/// `end`: the partition as it was last. `log` knows which problems were shown already.
+[[nodiscard]] int report_end(const RunOptions& options, const control::PartitionView& end,
+                             const std::filesystem::path& directory, bool on_hosts, const RunLogSink& log);
 
 /// The answer of GET /partition, as a table.
 void print_status(const json::object& partition);
