@@ -201,9 +201,10 @@ def see(event):
         disk.mkdir()
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=120m", "tmpfs", disk], check=True)
         self.addCleanup(subprocess.run, ["umount", "--lazy", disk], check=True)
+        (disk / "weir.volume").touch()
         filler = disk / "filler"
         filler.write_bytes(bytes(70 << 20))
-        partition = self.partition(change=lambda text: text.replace("rate = 1000 ", "rate = 200 ").replace("[record.rec-1]", f'[record.rec-1]\ndirectories = ["{disk}/data"]'))
+        partition = self.partition(change=lambda text: text.replace("rate = 1000 ", "rate = 200 ").replace("[record.rec-1]", f'[record.rec-1]\ndirectories = ["{disk}"]'))
         page = self.browser.page(partition.address)
         until_text(page, "#state", "ready")
         weir_program.run("run", "start", "--dir", partition.directory, timeout=200)
