@@ -235,6 +235,12 @@ int run_run(RunOptions& options) {
                                          reports,        metrics,         [&changed] { return changed.apply(); },
                                          stations.hosts, &operator_lease, &**calls};
     auto routes = control::run_routes(parts);
+    std::optional<service::HttpRoute> further_route;
+    if (!options.pages.empty()) {
+        auto route = page::further_pages_route(options.pages);
+        if (!route) return fail_with(weir_run, route.error());
+        further_route = std::move(*route);
+    }
     control::RunPage page(
         {.partition = *partition,
          .view = [&control] { return control.view(); },
@@ -245,17 +251,13 @@ int run_run(RunOptions& options) {
         {.archive = {directory->path(), directory->catalogue_files()},
          .recorders_elsewhere = on_hosts,
          .further = options.pages.empty() ? std::vector<std::string>{} : page::further_page_names(options.pages),
+         .further_route = std::move(further_route),
          .zone = time_zone(),
          .contact = shared->contact,
          .describe_event = event_document,
          .tls = *tls},
         timers, clock);
     std::ranges::move(page.routes(), std::back_inserter(routes));
-    if (!options.pages.empty()) {
-        auto further = page::further_pages_route(options.pages);
-        if (!further) return fail_with(weir_run, further.error());
-        routes.push_back(std::move(*further));
-    }
     timers.start();
     std::optional<service::JoinParts> join_parts;
     if (*own) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <boost/json/serialize.hpp>
+#include <future>
 #include <iterator>
 
 #include "run_control_fixture.hpp"
@@ -169,6 +170,34 @@ TEST_F(RunPageTest, AListOfRunsWithManyLongParametersIsSmallAndOneOfThemIsWhole)
     EXPECT_EQ(listed.at("parameters").at("comment").as_string(), "high voltage scan") << "the list shows it";
     EXPECT_LT(boost::json::serialize(listed).size(), 20'000U);
     EXPECT_EQ(get("/runs/7").at("parameters").at("a199").as_string(), std::string(4000, 'x'));
+}
+
+TEST_F(RunPageTest, AFurtherPageWhoseDiskHangsHoldsUpNobodyElse) {
+    struct Disk {
+        std::promise<void> asked, answers;
+    };
+    const auto disk = std::make_shared<Disk>();
+    service::HttpRoute hangs{service::HttpRoute::Method::get, "/pages/*", [disk](const auto&, const auto& answer) {
+                                 disk->asked.set_value();
+                                 disk->answers.get_future().wait();
+                                 answer({.status = 200, .body = "late"});
+                             }};
+    RunPage slow{{.partition = partition,
+                  .view = [this] { return control->view(); },
+                  .log = log,
+                  .reports = reports,
+                  .lease = &lease},
+                 {.archive = {.directory = directory}, .further_route = std::move(hangs)},
+                 timers,
+                 clock};
+    const auto beside = service::HttpServer::start({}, slow.routes());
+    ASSERT_TRUE(beside);
+    service::ControlClient reader{beside->address()}, operates{beside->address()};
+    auto late = std::async(std::launch::async, [&] { return reader.get("/pages/beam.html"); });
+    disk->asked.get_future().wait();
+    EXPECT_EQ(operates.get("/live")->status, 200U);
+    disk->answers.set_value();
+    EXPECT_EQ(late.get()->body, "late");
 }
 
 }  // namespace

@@ -70,13 +70,17 @@ QuestionThread::~QuestionThread() {
 }
 
 void QuestionThread::ask(const service::HttpRequest& request, const service::HttpAnswer& answer, Question question) {
+    run(answer, [request, answer, question = std::move(question)](const auto& stop) {
+        auto text = question(stop);
+        answer(text ? page::json_answer(std::move(*text), request) : refusal_of(text.error()));
+    });
+}
+
+void QuestionThread::run(const service::HttpAnswer& answer, std::function<void(const std::stop_token&)> work) {
     {
         const std::scoped_lock lock(shared_->mutex);
         if (shared_->questions.size() < questions_max) {
-            shared_->questions.push_back([request, answer, question = std::move(question)](const auto& stop) {
-                auto text = question(stop);
-                answer(text ? page::json_answer(std::move(*text), request) : refusal_of(text.error()));
-            });
+            shared_->questions.push_back(std::move(work));
             shared_->asked.notify_one();
             return;
         }

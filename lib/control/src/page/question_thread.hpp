@@ -34,6 +34,8 @@ public:
 
     /// Any thread. 503 at once when too many wait already.
     void ask(const service::HttpRequest& request, const service::HttpAnswer& answer, Question question);
+    /// The same for work that answers by itself, and owns what it uses.
+    void run(const service::HttpAnswer& answer, std::function<void(const std::stop_token&)> work);
 
 private:
     struct Shared;

@@ -69,6 +69,7 @@ public:
           live_([this] { return document(); }),
           files_(files_parts(), clock),
           thread_("page-archive"),
+          further_thread_("page-further"),
           timer_(timers.every(std::chrono::seconds{1}, [this] { tick(); })) {}
 
     void tick() {
@@ -105,6 +106,12 @@ public:
         if (parts_.lease != nullptr) add_run_routes(all);
         else all.push_back(log_route(parts_.log));
         all.push_back(files_.route());
+        if (options_.further_route)
+            all.push_back({options_.further_route->method, options_.further_route->path,
+                           [this](const auto& request, const auto& answer) {
+                               further_thread_.run(answer, [handle = options_.further_route->handle, request,
+                                                            answer](const auto&) { handle(request, answer); });
+                           }});
         if (options_.describe_event) {
             all.push_back({Method::get, "/event", [this](const auto& request, const auto& answer) {
                                events_.next(parts_.view().stations, request, answer);
@@ -287,6 +294,7 @@ private:
     page::LiveDocument live_;
     FilesRoute files_;
     QuestionThread thread_;
+    QuestionThread further_thread_;
     std::size_t monitors_asked_ = 0;
     std::unique_ptr<service::ControlCalls> monitor_calls_;  // from the first question on
     service::Timers::Periodic timer_;                       // the last member: it ends before what it uses is gone

@@ -39,6 +39,8 @@ struct RunPageOptions {
     RunArchivePlace archive{};
     bool recorders_elsewhere = false;    // on other machines, as their catalogues: they are asked for their files
     std::vector<std::string> further{};  // file names of further pages
+    std::optional<service::HttpRoute>
+        further_route{};    // to them; called on a thread of its own: it may wait for a disk
     std::string zone{};     // of the laboratory, in which times are shown, "Europe/Zurich"; empty: the browser's
     std::string contact{};  // whom to call; empty: nobody is named
     DescribeEvent describe_event{};            // none: no events are shown
