@@ -73,6 +73,18 @@ TEST(TopPages, WhatIsOldIsCalledStaleWithTheReason) {
                 HasSubstr("STALE: what is shown is 7 s old; 127.0.0.1:9400 does not answer"));
 }
 
+TEST(TopPages, AStationThatDoesNotAnswerIsMarkedAndHasNoRate) {
+    auto watched = watched_of(running);
+    watched.partition.stations[2].silent_seconds = 1.9;
+    EXPECT_THAT(text_of_page(whole_page(watched, 80, SteadyTime{101s})), Not(HasSubstr("does not answer")));
+    watched.partition.stations[2].silent_seconds = 7.3;
+    EXPECT_TRUE(watched.partition.stations[2].in_trouble());
+    const auto text = text_of_page(whole_page(watched, 80, SteadyTime{101s}));
+    EXPECT_THAT(text, AllOf(HasSubstr("!rec-1"), HasSubstr("does not answer for 7 s"), Not(HasSubstr("998.20"))));
+    const auto page = text_of_page(station_page(watched.partition.stations[2], watched, 80));
+    EXPECT_THAT(page, AllOf(HasSubstr("silent    does not answer for 7 s"), Not(HasSubstr("a second"))));
+}
+
 TEST(TopPages, TheChosenStationStaysInSightWhenThereAreMany) {
     Watched watched;
     for (int i = 0; i < 200; ++i) {

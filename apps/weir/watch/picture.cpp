@@ -74,6 +74,7 @@ StationPicture one_station(const json::value& document, std::string_view name_ke
     station.error = text_in(document, "error");
     station.restarts = count_in(document, "restarts");
     station.rate = real_in(document, "rate");
+    station.silent_seconds = real_in(document, "silent_seconds");
     if (const auto* ledger = field(document, "ledger")) {
         station.what = text_in(*ledger, "what");
         station.received = count_in(*ledger, "received");
@@ -107,7 +108,7 @@ std::uint64_t StationPicture::rejected_in_all() const {
 }
 
 bool StationPicture::in_trouble() const {
-    return alarms > 0 || !error.empty() || state == "gone" || state == "launching";
+    return alarms > 0 || !error.empty() || state == "gone" || state == "launching" || does_not_answer();
 }
 
 double PartitionPicture::sum_of(std::string_view kind, std::string_view counter) const {

@@ -23,7 +23,8 @@ struct AlarmPicture {
 struct StationPicture {
     std::string name{}, kind{}, state{}, host{}, control{}, error{};
     std::uint64_t restarts = 0;
-    double rate = 0;  // received a second
+    double rate = 0;            // received a second
+    double silent_seconds = 0;  // run control asked it for so long without an answer
     std::string what{};
     std::uint64_t received = 0, stored = 0, in_hand = 0;
     std::vector<std::pair<std::string, std::uint64_t>> rejected{};
@@ -32,8 +33,9 @@ struct StationPicture {
 
     [[nodiscard]] double counter(std::string_view counter_name) const;
     [[nodiscard]] std::uint64_t rejected_in_all() const;
-    /// Somebody should look: its process is gone, its last transition failed, or it has alarms.
+    /// Somebody should look: its process is gone, its last transition failed, it does not answer, or it has alarms.
     [[nodiscard]] bool in_trouble() const;
+    [[nodiscard]] bool does_not_answer() const noexcept { return silent_seconds > 2; }
 };
 
 struct HostPicture {

@@ -160,6 +160,7 @@ void StationControl::look_at_reports(SteadyTime now) {
         asking_ = true;
         asking_events_ = wanted;
         asked_ = now;
+        if (!silent_since_) silent_since_ = now;
         if (wanted) fresh_ = true;
     }
     // A station that writes its events may be silent for longer.
@@ -172,6 +173,7 @@ void StationControl::look_at_reports(SteadyTime now) {
 
 void StationControl::take_report(service::StationReport report, SteadyTime now) {
     answered_at_ = now;
+    silent_since_.reset();
     reported_ = reported_anew_ = true;
     if (report.events) events_ = std::exchange(report.events, nullptr);
     report_ = std::move(report);
@@ -203,6 +205,11 @@ void StationControl::take_report(service::StationReport report, SteadyTime now) 
     while (counted_.size() > 2 && now - counted_[1].at >= rate_over) counted_.pop_front();
     const std::chrono::duration<double> time = counted_.back().at - counted_.front().at;
     rate_ = time.count() > 0 ? static_cast<double>(received - counted_.front().received) / time.count() : 0;
+}
+
+SteadyTime::duration StationControl::silence(SteadyTime now) const noexcept {
+    if (!link_ || !silent_since_ || ending() || (asking_ && asking_events_)) return {};
+    return now - *silent_since_;
 }
 
 void StationControl::go_on(SteadyTime now, RunNumber run, const std::vector<Peer>& peers) {
@@ -339,6 +346,7 @@ bool StationControl::launched(SteadyTime now) {
     asking_ = false;
     asked_ = {};
     answered_at_ = now;
+    silent_since_.reset();
     return true;
 }
 

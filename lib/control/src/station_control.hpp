@@ -110,6 +110,8 @@ public:
     void forget_events() noexcept { events_.reset(); }
     /// What it received, a second, of late.
     [[nodiscard]] double rate() const noexcept { return rate_; }
+    /// For how long its status was asked for without an answer; zero: it answers, is ended, or writes its events.
+    [[nodiscard]] SteadyTime::duration silence(SteadyTime now) const noexcept;
     /// Since when a selection of it hangs; nothing: none does.
     [[nodiscard]] std::optional<SteadyTime> hanging_since() const noexcept { return hanging_since_; }
     /// This process has answered how the others reach it.
@@ -185,6 +187,7 @@ private:
     bool asking_events_ = false;  // with that
     bool fresh_ = false;          // the report under way, or here, was asked for by the step under way
     SteadyTime asked_{}, answered_at_{}, report_asked_{};
+    std::optional<SteadyTime> silent_since_;  // the first question that has had no answer yet
 };
 
 }  // namespace weir::control

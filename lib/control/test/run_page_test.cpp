@@ -98,6 +98,42 @@ TEST_F(RunPageTest, ALatchedAlarmIsInTheNextDocument) {
     EXPECT_EQ(get("/live").at("alarms").at(0).at("acknowledged_by").as_string(), "ann");
 }
 
+TEST_F(RunPageTest, AStationThatHangsIsShownAsSuchAfterTwoSecondsAndHasNoRate) {
+    ASSERT_TRUE(control->start({}));
+    const auto station_of = [&](const json::value& document, std::string_view name) {
+        const auto& all = document.at("stations").as_array();
+        return *std::ranges::find(all, name,
+                                  [](const json::value& one) { return std::string_view(one.at("name").as_string()); });
+    };
+    const auto pass_with_data = [&](std::chrono::milliseconds time) {
+        for (auto t = 0ms; t < time; t += 100ms) {
+            world.stations.at("rec-1").report.status.ledger.received += 5;
+            pass(100ms);
+        }
+    };
+    pass_with_data(5s);
+    page.tick();
+    EXPECT_NEAR(station_of(get("/live"), "rec-1").at("rate").to_number<double>(), 50, 5);
+    EXPECT_LT(station_of(get("/live"), "rec-1").at("silent_seconds").to_number<double>(), 1);
+
+    world.stations.at("rec-1").mute = true;
+    pass(3500ms);
+    page.tick();
+    for (const auto* path : {"/live", "/partition"}) {
+        const auto shown = station_of(get(path), "rec-1");
+        EXPECT_EQ(shown.at("state").as_string(), "running") << "it is not replaced yet";
+        EXPECT_NEAR(shown.at("silent_seconds").to_number<double>(), 3.2, 0.4) << path;
+        EXPECT_EQ(shown.at("rate").to_number<double>(), 0) << path;
+        EXPECT_LT(station_of(get(path), "sfi-1").at("silent_seconds").to_number<double>(), 1) << path;
+    }
+
+    world.stations.at("rec-1").mute = false;
+    pass_with_data(1s);
+    page.tick();
+    EXPECT_LT(station_of(get("/live"), "rec-1").at("silent_seconds").to_number<double>(), 1);
+    EXPECT_GT(station_of(get("/live"), "rec-1").at("rate").to_number<double>(), 0);
+}
+
 TEST_F(RunPageTest, ATextOfAnyLengthIsCut) {
     log.add(clock.wall(), "sfi-1", std::string(1'000'000, 'x'));
     reports.submit({.severity = Severity::error, .what = std::string(1'000'000, 'y'), .alarm = "long"});

@@ -6,9 +6,11 @@ import {alarmText, bytes, clean, count, lasts, perSecond, short} from "./text.js
 export const stateTones = {
   running: "run", paused: "warn", ready: "idle", "coming up": "wait", starting: "wait", stopping: "wait", ending: "wait", down: "bad",
 };
+/// A station that was asked for its status for so long without an answer.
+export const silent = (station) => station.silent_seconds > 2;
 /// Of a station, beside the partition's state.
 export function stationTone(station, partition) {
-  if (station.error || station.state === "gone") return "bad";
+  if (station.error || station.state === "gone" || silent(station)) return "bad";
   if (station.alarms > 0) return "warn";
   if (station.state === "launching") return "wait";
   if (station.state === "running") return "good";
@@ -114,6 +116,7 @@ export function troubles(live, held) {
   const up = ["running", "paused", "starting", "stopping"].includes(p.state);
   for (const s of live.stations) {
     if (s.error) found.push({key: "error " + s.name, tone: "bad", text: `${s.name}: ${s.error}`, page: "#partition"});
+    else if (silent(s)) found.push({key: "silent " + s.name, tone: "bad", text: `${s.name} does not answer for ${lasts(s.silent_seconds)}`, page: "#partition"});
     else if (up && s.state === "gone") found.push({key: "gone " + s.name, tone: "bad", text: `${s.name} is gone; run control starts it again`, page: "#log"});
   }
   if (p.sources.silent > 0) found.push({key: "silent", tone: "warn", text: `${count(p.sources.silent)} of ${count(p.sources.all)} sources are silent`, page: "#partition"});

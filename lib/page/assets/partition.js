@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first page: the run and its commands, what is wrong, rates, who waits for whom, stations and sources.
-import {stationTone, troubles, waits} from "./board.js";
+import {silent, stationTone, troubles, waits} from "./board.js";
 import {ask, parametersOf} from "./dialogs.js";
 import {card, each, el, mark, setAttribute, setMark, setText, shapeOf, table} from "./elements.js";
 import {Plot} from "./plot.js";
@@ -153,8 +153,8 @@ function stationsCard(app) {
     {title: "station", show: (s) => s.name},
     {title: "kind", show: (s) => titles[s.kind]?.replace(/s( |$)/, "$1") ?? s.kind},
     {title: "host", show: (s) => s.host || "here"},
-    {title: "state", update: (cell, s) => setMark(cell, stationTone(s, app.live.partition.state), s.error ? "error" : s.state)},
-    {title: "rate in", number: true, show: (s) => perSecond(s.rate)},
+    {title: "state", update: (cell, s) => setMark(cell, stationTone(s, app.live.partition.state), s.error ? "error" : silent(s) ? `does not answer for ${lasts(s.silent_seconds)}` : s.state)},
+    {title: "rate in", number: true, show: (s) => silent(s) ? "–" : perSecond(s.rate)},
     {title: "in hand", number: true, show: (s) => count(s.ledger.in_hand)},
     {title: "rejected", number: true, show: (s) => count(rejected(s)), tone: (s) => rejected(s) > 0 ? "warn" : null},
     {title: "restarts", number: true, show: (s) => count(s.restarts), tone: (s) => s.restarts > 0 ? "warn" : null},

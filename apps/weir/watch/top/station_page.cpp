@@ -40,6 +40,10 @@ std::string until_text(double seconds) {
     return human(std::chrono::seconds{static_cast<std::int64_t>(std::clamp(seconds, 0.0, 1e9))});
 }
 
+std::string silence_text(const StationPicture& station) {
+    return "does not answer for " + until_text(station.silent_seconds);
+}
+
 void add_text(std::vector<ScreenLine>& lines, std::size_t columns, std::string_view text,
               ScreenLine::Style style = plain) {
     lines.push_back({screen_text(text, columns), style});
@@ -137,6 +141,7 @@ std::string short_number(double number) {
 std::string station_detail(const StationPicture& station, const Watched& watched) {
     const auto count = [&](const char* counter) { return short_number(station.counter(counter)); };
     if (!station.error.empty()) return station.error;
+    if (station.does_not_answer()) return silence_text(station);
     if (station.kind == "supervise") {
         auto text = fmt::format("decides in {:.2f} ms", 1e3 * station.counter("decision_seconds"));
         const auto running = station.counter("running_seconds");
@@ -211,6 +216,7 @@ std::vector<ScreenLine> station_page(const StationPicture& station, const Watche
              bold);
     if (!station.host.empty()) add_text(lines, columns, "machine   " + station.host);
     if (!station.control.empty()) add_text(lines, columns, "control   " + station.control);
+    if (station.does_not_answer()) add_text(lines, columns, "silent    " + silence_text(station), trouble);
     if (!station.error.empty()) {
         auto first = true;
         for (auto& text : screen_lines(station.error, columns - std::min<std::size_t>(columns, 10), 4))
@@ -222,7 +228,8 @@ std::vector<ScreenLine> station_page(const StationPicture& station, const Watche
                          with_commas(station.rejected_in_all()), with_commas(station.in_hand)));
     for (const auto& [reason, count] : station.rejected)
         if (count > 0) add_text(lines, columns, fmt::format("rejected  {:>11} {}", with_commas(count), reason));
-    add_text(lines, columns, fmt::format("rate      {} a second", short_number(station.rate)));
+    if (!station.does_not_answer())
+        add_text(lines, columns, fmt::format("rate      {} a second", short_number(station.rate)));
     for (const auto& alarm : watched.alarms)
         if (alarm.station == station.name && alarm.latched)
             add_text(lines, columns, fmt::format("ALARM     {}: {}", alarm.name, alarm.text), trouble);

@@ -40,6 +40,7 @@ json::value json_of(const Watched& watched) {
                             {"state", json_text(station.state)},
                             {"host", json_text(station.host)},
                             {"rate", station.rate},
+                            {"silent_seconds", station.silent_seconds},
                             {"in_hand", station.in_hand},
                             {"trouble", station.in_trouble()}});
     json::object rates;

@@ -133,7 +133,8 @@ std::string table_head(bool hosts, std::size_t columns) {
 }
 
 std::string station_row(const StationPicture& station, const Watched& watched, bool hosts, std::size_t columns) {
-    return table_row({station.name, station.kind, station.state, station.host, short_number(station.rate),
+    return table_row({station.name, station.kind, station.state, station.host,
+                      station.does_not_answer() ? "-" : short_number(station.rate),
                       short_number(static_cast<double>(station.in_hand)), station_detail(station, watched)},
                      station.in_trouble() ? "!" : " ", hosts, columns);
 }
@@ -206,8 +207,8 @@ void add_help(Lines& lines, std::size_t columns) {
           "  enter        open it: its ledger, counters, alarms, disks", "  esc          back",
           "  s            sort: as in the partition file, rate, in hand, name, trouble",
           "  a            alarms                 l   log", "  ?            this page              q   quit", "",
-          "  !            the station is gone, its last transition failed, or it has alarms",
-          "  rate/s       what it received a second, over the last 3 s",
+          "  !            the station is gone, does not answer, or has alarms; its last",
+          "               transition failed", "  rate/s       what it received a second, over the last 3 s",
           "  in hand      received, and neither passed on nor rejected: where much is",
           "               in hand, look at the station behind it", "",
           "  Alarms are acknowledged with weir alarms, or at the port of run control.",

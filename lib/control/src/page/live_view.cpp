@@ -122,6 +122,7 @@ json::array live_stations(const std::vector<StationView>& stations) {
                        {"state", station.state},
                        {"restarts", station.restarts},
                        {"rate", station.rate},
+                       {"silent_seconds", station.silent_seconds},
                        {"error", std::move(error)},
                        {"alarms", latched},
                        {"ledger", to_json(report.status.ledger)},

@@ -323,8 +323,10 @@ PartitionView RunControl::State::view() const {
         auto report = station->report();
         report.status = station->status();
         report.status.sources.clear();  // summed up in `sources`
+        const auto silence = station->silence(now_);
         view.stations.push_back({station->entry(), shown, station->host(), station->pid(), station->address(),
-                                 station->restarts, station->rate(), std::move(report)});
+                                 station->restarts, silence > silence_shown_after ? 0 : station->rate(),
+                                 std::move(report), std::chrono::duration<double>(silence).count()});
     }
     view.last = last_;
     view.runs = runs_;

@@ -52,6 +52,7 @@ json::object to_json(const StationView& station) {
             {"control", station.control},
             {"restarts", station.restarts},
             {"rate", station.rate},
+            {"silent_seconds", station.silent_seconds},
             {"error", optional_text(report.error)},
             {"finished", report.status.finished},
             {"ledger", control::to_json(report.status.ledger)},

@@ -118,6 +118,9 @@ enum class Drain {
     bounded,   // within the stop's deadline: what is left is abandoned, and listed
 };
 
+/// A station whose status was asked for so long without an answer is shown as one that does not answer, without a rate.
+inline constexpr std::chrono::seconds silence_shown_after{2};
+
 struct StationView {
     StationEntry entry{};
     std::string state{};  // of the station; "gone", "launching"
@@ -127,6 +130,7 @@ struct StationView {
     std::uint32_t restarts = 0;
     double rate = 0;                  // of what it receives, a second, of late
     service::StationReport report{};  // its counts are of the present run
+    double silent_seconds = 0;        // its status was asked for so long without an answer
 };
 
 struct PartitionView {
