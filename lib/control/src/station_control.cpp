@@ -18,6 +18,7 @@ std::string seconds_text(std::chrono::milliseconds time) {
 
 constexpr std::size_t error_max = 500;
 constexpr auto rate_over = 3s;
+constexpr auto stall = 1s;  // between two steps: run control did not run
 
 }  // namespace
 
@@ -107,8 +108,9 @@ void StationControl::has_started(bool counts_are_of_it) noexcept {
     of_this_run_ = counts_are_of_it;
 }
 
-void StationControl::step(SteadyTime now, RunNumber run, const std::vector<Peer>& peers,
+void StationControl::step(SteadyTime now, SteadyTime seen, RunNumber run, const std::vector<Peer>& peers,
                           const std::function<void(std::string_view)>& log_line) {
+    seen_before_ = std::exchange(seen_, seen);
     if (now - log_read_ >= times_.poll) {
         read_log(log_line);
         log_read_ = now;
@@ -201,8 +203,10 @@ void StationControl::take_report(service::StationReport report, SteadyTime now) 
     }
     const auto received = report_.status.ledger.received;
     if (!counted_.empty() && received < counted_.back().received) counted_.clear();  // another process
-    counted_.push_back({now, received});
-    while (counted_.size() > 2 && now - counted_[1].at >= rate_over) counted_.pop_front();
+    // It may have waited here for long: when that was counted is not known, and the next answer comes soon.
+    if (asking_events_ || seen_ - seen_before_ > stall) return;
+    counted_.push_back({seen_before_, received});
+    while (counted_.size() > 2 && seen_before_ - counted_[1].at >= rate_over) counted_.pop_front();
     const std::chrono::duration<double> time = counted_.back().at - counted_.front().at;
     rate_ = time.count() > 0 ? static_cast<double>(received - counted_.front().received) / time.count() : 0;
 }

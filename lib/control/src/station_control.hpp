@@ -60,8 +60,9 @@ public:
     void set_times(const StationTimes& times) noexcept { times_ = times; }
     /// Of all starts and mask steps that begin from now on.
     void set_masks(std::vector<service::SourceMask> masks) { masks_ = std::move(masks); }
-    /// Does what is due. `run` and `peers` are for calls that begin now.
-    void step(SteadyTime now, RunNumber run, const std::vector<Peer>& peers,
+    /// Does what is due. `now`: time in which run control did not run counts as little; `seen`: of the clock. `run` and
+    /// `peers` are for calls that begin now.
+    void step(SteadyTime now, SteadyTime seen, RunNumber run, const std::vector<Peer>& peers,
               const std::function<void(std::string_view)>& log_line);
 
     /// Nothing is under way or waits.
@@ -110,6 +111,10 @@ public:
     void forget_events() noexcept { events_.reset(); }
     /// What it received, a second, of late.
     [[nodiscard]] double rate() const noexcept { return rate_; }
+    /// When it counted what rate() is made of, of the clock; nothing: it is not there, or counts nothing in this run.
+    [[nodiscard]] std::optional<SteadyTime> counted_at() const noexcept {
+        return link_ && !counted_.empty() ? std::optional(counted_.back().at) : std::nullopt;
+    }
     /// For how long its status was asked for without an answer; zero: it answers, is ended, or writes its events.
     [[nodiscard]] SteadyTime::duration silence(SteadyTime now) const noexcept;
     /// Since when a selection of it hangs; nothing: none does.
@@ -187,6 +192,7 @@ private:
     bool asking_events_ = false;  // with that
     bool fresh_ = false;          // the report under way, or here, was asked for by the step under way
     SteadyTime asked_{}, answered_at_{}, report_asked_{};
+    SteadyTime seen_{}, seen_before_{};       // of the clock: this step, and the one before it
     std::optional<SteadyTime> silent_since_;  // the first question that has had no answer yet
 };
 

@@ -134,6 +134,47 @@ TEST_F(RunPageTest, AStationThatHangsIsShownAsSuchAfterTwoSecondsAndHasNoRate) {
     EXPECT_GT(station_of(get("/live"), "rec-1").at("rate").to_number<double>(), 0);
 }
 
+TEST_F(RunPageTest, RatesAreOfTheTimeBetweenAnswersWhenRunControlStoodStill) {
+    ASSERT_TRUE(control->start({}));
+    auto& status = world.stations.at("rec-1").report.status;
+    const auto count_one = [&](std::uint64_t events) {
+        status.ledger.received += events;
+        status.ledger.stored += events;
+        status.counters["bytes_stored"] += 100.0 * static_cast<double>(events);
+    };
+    const auto look = [&] {
+        page.tick();
+        const auto live = get("/live");
+        const auto& rates = live.at("partition").at("rates");
+        for (const auto& station : live.at("stations").as_array())
+            EXPECT_LT(station.at("rate").to_number<double>(), 60) << station;
+        return std::pair{rates.at("recorded").to_number<double>(), rates.at("bytes").to_number<double>()};
+    };
+    const auto pass_seconds = [&](int seconds) {
+        for (int second = 0; second < seconds; ++second) {
+            for (int i = 0; i < 10; ++i) {
+                count_one(5);
+                pass(100ms);
+            }
+            const auto [recorded, bytes] = look();
+            EXPECT_LT(recorded, 60);
+            EXPECT_LT(bytes, 6000);
+        }
+    };
+    // Also where an answer was under way, whose counts are of before or of after.
+    for (const auto before : {0ms, 50ms, 100ms, 150ms, 190ms}) {
+        pass_seconds(5);
+        EXPECT_NEAR(look().first, 50, 5);
+        pass(before);
+        clock.advance(5s);
+        count_one(250);
+        EXPECT_LT(look().first, 60) << "nothing has been counted since";
+        pass_seconds(5);
+        EXPECT_NEAR(look().first, 50, 5);
+        EXPECT_NEAR(look().second, 5000, 500);
+    }
+}
+
 TEST_F(RunPageTest, ATextOfAnyLengthIsCut) {
     log.add(clock.wall(), "sfi-1", std::string(1'000'000, 'x'));
     reports.submit({.severity = Severity::error, .what = std::string(1'000'000, 'y'), .alarm = "long"});

@@ -46,7 +46,7 @@ TEST(StationLog, TheLastErrorOfAStationIsWhyItEnded) {
     const SystemClock clock;
     std::optional<StationTrouble> trouble;
     for (const auto end = clock.now() + 60s; !trouble && clock.now() < end; trouble = station.take_trouble()) {
-        station.step(clock.now(), RunNumber{1}, {}, [](std::string_view) {});
+        station.step(clock.now(), clock.now(), RunNumber{1}, {}, [](std::string_view) {});
         std::this_thread::sleep_for(1ms);
     }
     ASSERT_TRUE(trouble.has_value());

@@ -35,6 +35,49 @@ json::value live_last(const std::optional<RunResult>& last) {
                         {"problems", std::move(problems)}};
 }
 
+constexpr double live_silence = std::chrono::duration<double>(silence_shown_after).count();
+
+bool counts_events(StationKind kind) noexcept {
+    return kind == StationKind::supervise || kind == StationKind::assign || kind == StationKind::record;
+}
+
+struct LiveCounts {
+    RunEvents events{};
+    double bytes = 0;
+};
+
+/// Of one station: the events of a run are sums over its stations.
+LiveCounts live_counts(const StationView& station) {
+    const auto& status = station.report.status;
+    LiveCounts counts;
+    StationResult result;
+    result.name = station.entry.name;
+    result.kind = station.entry.kind;
+    result.ledger = status.ledger;
+    result.counters = status.counters;
+    counts.events = events_of({std::move(result)});
+    if (station.entry.kind != StationKind::record) return counts;
+    if (const auto stored = status.counters.find("bytes_stored"); stored != status.counters.end())
+        counts.bytes = stored->second;
+    return counts;
+}
+
+LiveRates live_rates(const LiveCounts& before, const LiveCounts& now, double seconds) {
+    // A station that was replaced may count from zero.
+    const auto rate = [seconds](auto from, auto to) {
+        return to > from ? static_cast<double>(to - from) / seconds : 0.0;
+    };
+    return {rate(before.events.triggers, now.events.triggers), rate(before.events.accepted, now.events.accepted),
+            rate(before.events.built, now.events.built),       rate(before.events.incomplete, now.events.incomplete),
+            rate(before.events.recorded, now.events.recorded), rate(before.bytes, now.bytes)};
+}
+
+void add_rates(LiveRates& to, const LiveRates& rates) {
+    for (const auto what : {&LiveRates::triggers, &LiveRates::accepted, &LiveRates::built, &LiveRates::incomplete,
+                            &LiveRates::recorded, &LiveRates::bytes})
+        to.*what += rates.*what;
+}
+
 json::object live_sources(const std::vector<RunSource>& sources) {
     std::uint64_t masked = 0, silent = 0, missing = 0;
     for (const auto& source : sources) {
@@ -53,26 +96,32 @@ json::object live_sources(const std::vector<RunSource>& sources) {
 
 }  // namespace
 
-LiveCounts live_counts(const PartitionView& view, SteadyTime now) {
-    LiveCounts counts{now, view.run, view.events, 0};
+LiveRates LiveMeter::look(const PartitionView& view) {
+    if (std::exchange(run_, view.run) != view.run) stations_.clear();
+    LiveRates all;
     for (const auto& station : view.stations) {
-        if (station.entry.kind != StationKind::record) continue;
-        const auto& counters = station.report.status.counters;
-        if (const auto stored = counters.find("bytes_stored"); stored != counters.end()) counts.bytes += stored->second;
+        if (!counts_events(station.entry.kind)) continue;
+        const auto found = stations_.find(station.entry.name);
+        if (!station.counted_at) {  // the counts stay: what comes next may go on with them
+            if (found != stations_.end()) found->second.rates = {};
+            continue;
+        }
+        auto seen = live_counts(station);
+        if (found == stations_.end()) {
+            stations_.emplace(station.entry.name, Seen{*station.counted_at, seen.events, seen.bytes, {}});
+            continue;
+        }
+        auto& before = found->second;
+        if (*station.counted_at > before.at) {
+            const auto seconds = std::chrono::duration<double>(*station.counted_at - before.at).count();
+            before = {*station.counted_at, seen.events, seen.bytes,
+                      live_rates({before.events, before.bytes}, seen, seconds)};
+        } else if (station.silent_seconds > live_silence) {
+            before.rates = {};
+        }
+        add_rates(all, before.rates);
     }
-    return counts;
-}
-
-LiveRates live_rates(const LiveCounts& before, const LiveCounts& now) {
-    const auto seconds = std::chrono::duration<double>(now.at - before.at).count();
-    if (before.run != now.run || seconds <= 0) return {};
-    // A station that was replaced counts from zero.
-    const auto rate = [seconds](auto from, auto to) {
-        return to > from ? static_cast<double>(to - from) / seconds : 0.0;
-    };
-    return {rate(before.events.triggers, now.events.triggers), rate(before.events.accepted, now.events.accepted),
-            rate(before.events.built, now.events.built),       rate(before.events.incomplete, now.events.incomplete),
-            rate(before.events.recorded, now.events.recorded), rate(before.bytes, now.bytes)};
+    return all;
 }
 
 json::object live_partition(const Partition& partition, const PartitionView& view, const LiveRates& rates) {

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <boost/json/object.hpp>
+#include <map>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -17,16 +19,24 @@ struct LiveRates {
     double triggers = 0, accepted = 0, built = 0, incomplete = 0, recorded = 0, bytes = 0;
 };
 
-/// What the rates are made of.
-struct LiveCounts {
-    SteadyTime at{};
-    RunNumber run{};
-    RunEvents events{};
-    double bytes = 0;  // stored by all recorders
+/// Makes rates of what each station has counted between two of its answers, and of the time between these: not of the
+/// time between two looks, since run control, a station or a machine may have stood still in it. One thread at a time.
+class LiveMeter {
+public:
+    /// Where a station has not answered since the last look, its rates are those before, or zero when it is gone or
+    /// does not answer. All are zero when another run has begun.
+    [[nodiscard]] LiveRates look(const PartitionView& view);
+
+private:
+    struct Seen {
+        SteadyTime at{};
+        RunEvents events{};
+        double bytes = 0;  // stored
+        LiveRates rates{};
+    };
+    RunNumber run_{};
+    std::map<std::string, Seen> stations_;  // those whose counts are events of the run
 };
-[[nodiscard]] LiveCounts live_counts(const PartitionView& view, SteadyTime now);
-/// Zero where another run has begun in between.
-[[nodiscard]] LiveRates live_rates(const LiveCounts& before, const LiveCounts& now);
 
 [[nodiscard]] boost::json::object live_partition(const Partition& partition, const PartitionView& view,
                                                  const LiveRates& rates);

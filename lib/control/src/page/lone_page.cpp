@@ -61,6 +61,7 @@ public:
             if (!over) ended_ = now;
             ended = ended_;
             shown.rate = rate_;
+            shown.counted_at = now;
         }
         PartitionView view;
         view.state = over ? PartitionState::ready : PartitionState::running;

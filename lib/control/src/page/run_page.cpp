@@ -74,12 +74,10 @@ public:
 
     void tick() {
         const auto view = parts_.view();
-        const auto counts = live_counts(view, clock_.now());
         LiveRates rates;
         {
             const std::scoped_lock lock(mutex_);
-            rates = rates_ = live_rates(counts_, counts);
-            counts_ = counts;
+            rates = rates_ = meter_.look(view);
         }
         std::vector<std::pair<std::string_view, double>> values{
             {"triggers", rates.triggers},     {"accepted", rates.accepted}, {"built", rates.built},
@@ -289,7 +287,7 @@ private:
     page::History history_;
     EventLook events_;
     std::mutex mutex_;
-    LiveCounts counts_;
+    LiveMeter meter_;
     LiveRates rates_;
     page::LiveDocument live_;
     FilesRoute files_;

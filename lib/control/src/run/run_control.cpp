@@ -80,7 +80,7 @@ void RunControl::State::step() {
     time_passage();
     launcher_.step();
     for (const auto& station : stations_) {
-        station->step(now_, run_, peers_,
+        station->step(now_, seen_, run_, peers_,
                       [&](std::string_view line) { log_.add(clock_.wall(), station->entry().name, line); });
         if (!station->up() || !station->take_reported_anew()) continue;
         if (station->report().self) {
@@ -326,7 +326,8 @@ PartitionView RunControl::State::view() const {
         const auto silence = station->silence(now_);
         view.stations.push_back({station->entry(), shown, station->host(), station->pid(), station->address(),
                                  station->restarts, silence > silence_shown_after ? 0 : station->rate(),
-                                 std::move(report), std::chrono::duration<double>(silence).count()});
+                                 std::move(report), std::chrono::duration<double>(silence).count(),
+                                 station->counted_at()});
     }
     view.last = last_;
     view.runs = runs_;

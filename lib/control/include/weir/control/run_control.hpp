@@ -128,9 +128,10 @@ struct StationView {
     std::int64_t pid = 0;
     std::string control{};
     std::uint32_t restarts = 0;
-    double rate = 0;                  // of what it receives, a second, of late
-    service::StationReport report{};  // its counts are of the present run
-    double silent_seconds = 0;        // its status was asked for so long without an answer
+    double rate = 0;                         // of what it receives, a second, of late
+    service::StationReport report{};         // its counts are of the present run
+    double silent_seconds = 0;               // its status was asked for so long without an answer
+    std::optional<SteadyTime> counted_at{};  // when it counted that, of the clock; nothing: it counts nothing now
 };
 
 struct PartitionView {
