@@ -286,7 +286,7 @@ class Replay(RunTest):
         with Partition(self.folder, file, "--events", 100_000) as partition:
             partition.until_built(100)
             stop = subprocess.Popen([weir_program.PROGRAM, "run", "stop", "--dir", partition.directory, "--json"], stdout=subprocess.PIPE, text=True)
-            partition.printed("stops: stopped by command")
+            partition.printed("stops: stopped by ")
             stop.send_signal(signal.SIGSTOP)  # it answers no sooner than run control is gone
             ended = self.assertEnds(partition.wait(), 0).json
             stop.send_signal(signal.SIGCONT)

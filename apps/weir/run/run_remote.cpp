@@ -191,8 +191,8 @@ int run_remote(const RemoteOptions& options) {
         const auto source = parse_source_id(options.source);
         if (!source) return fail_usage(me(options), fmt::format("\"{}\" is no source; write 0x420000", options.source));
         command["source"] = fmt::format("0x{:x}", number(*source));
-        command["person"] = json_text(options.person.empty() ? user_name() : options.person);
     }
+    command["person"] = json_text(options.person.empty() ? user_name() : options.person);
     if (!options.reason.empty()) command["reason"] = json_text(options.reason);
     json::object parameters;
     for (const auto& parameter : options.parameters) {

@@ -175,6 +175,23 @@ TEST_F(RunPageTest, RatesAreOfTheTimeBetweenAnswersWhenRunControlStoodStill) {
     }
 }
 
+TEST_F(RunPageTest, WhoPausesResumesReplacesAndStopsIsInTheChanges) {
+    ASSERT_TRUE(control->start({}));
+    pass(300ms);
+    const auto bob = take("bob");
+    // As the page of bob sends it, and as a program with a person of its own does.
+    const auto command = [&](const std::string& word, const std::string& more) {
+        EXPECT_TRUE(post("/run", R"({"command":")" + word + R"(","lease":")" + bob + "\"" + more + "}").good()) << word;
+        pass(300ms);
+    };
+    for (const auto* word : {"pause", "resume"}) command(word, R"(,"person":"bob")");
+    command("replace", R"(,"person":"ann","station":"sfi-1")");
+    command("stop", R"(,"person":"bob","reason":"shift ends")");
+    std::vector<std::string> changes;
+    for (const auto& change : control->view().changes) changes.push_back(change.what + " by " + change.who);
+    EXPECT_THAT(changes, testing::ElementsAre("pause by bob", "resume by bob", "replace by ann", "stop by bob"));
+}
+
 TEST_F(RunPageTest, ATextOfAnyLengthIsCut) {
     log.add(clock.wall(), "sfi-1", std::string(1'000'000, 'x'));
     reports.submit({.severity = Severity::error, .what = std::string(1'000'000, 'y'), .alarm = "long"});

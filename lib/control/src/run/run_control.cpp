@@ -192,17 +192,17 @@ Result<> RunControl::State::apply(const RunControlOptions& options, const std::v
     return {};
 }
 
-Result<> RunControl::State::pause(service::Transition transition) {
+Result<> RunControl::State::pause(service::Transition transition, const std::string& who) {
     const bool resume = transition == service::Transition::resume;
     WEIR_TRY(must_be(resume ? PartitionState::paused : PartitionState::running, service::name(transition)));
     state = resume ? PartitionState::running : PartitionState::paused;
     std::ranges::copy(phases_pause(options_, transition), std::back_inserter(phases_));  // behind an earlier one
-    note_change({.what = service::name(transition)});
+    note_change({.what = service::name(transition), .who = who});
     report(Severity::information, fmt::format("run {} {}", number(run_), resume ? "goes on" : "pauses"));
     return {};
 }
 
-void RunControl::State::stop(const std::string& reason, Drain drain) {
+void RunControl::State::stop(const std::string& reason, Drain drain, const std::string& who) {
     if (!run_active()) return;
     if (state == PartitionState::stopping) {
         if (drain != Drain::bounded || stop_until_) return;
@@ -213,7 +213,7 @@ void RunControl::State::stop(const std::string& reason, Drain drain) {
     }
     stop_reason_ = reason;
     run_seconds_ = state == PartitionState::starting ? 0 : std::chrono::duration<double>(seen_ - run_begin_).count();
-    note_change({.what = "stop", .why = reason});
+    note_change({.what = "stop", .who = who, .why = reason});
     state = PartitionState::stopping;
     drain_over_ = false;
     drain_until_.reset();
@@ -224,14 +224,14 @@ void RunControl::State::stop(const std::string& reason, Drain drain) {
     report(Severity::information, fmt::format("run {} stops: {}", number(run_), reason));
 }
 
-void RunControl::State::shut_down(const std::string& reason) {
+void RunControl::State::shut_down(const std::string& reason, const std::string& who) {
     ending_wanted_ = true;
     begins_again_ = false;
     if (taking_over_ && run_ != RunNumber{}) {
-        stop_at_look_ = reason;
+        stop_at_look_ = {reason, who};
         return;
     }
-    if (run_active()) return stop(reason, Drain::bounded);
+    if (run_active()) return stop(reason, Drain::bounded, who);
     if (state != PartitionState::down && state != PartitionState::ending) end_all();
 }
 
@@ -365,23 +365,23 @@ Result<RunNumber> RunControl::start(const RunRequest& request) {
     return state_->start(request);
 }
 
-Result<> RunControl::pause() {
+Result<> RunControl::pause(const std::string& who) {
     const std::scoped_lock lock(state_->mutex);
-    return state_->pause(service::Transition::pause);
+    return state_->pause(service::Transition::pause, who);
 }
 
-Result<> RunControl::resume() {
+Result<> RunControl::resume(const std::string& who) {
     const std::scoped_lock lock(state_->mutex);
-    return state_->pause(service::Transition::resume);
+    return state_->pause(service::Transition::resume, who);
 }
 
-Result<> RunControl::stop(const std::string& reason, Drain drain) {
+Result<> RunControl::stop(const std::string& reason, Drain drain, const std::string& who) {
     const std::scoped_lock lock(state_->mutex);
     if (state_->state != PartitionState::paused && state_->state != PartitionState::starting &&
         !state_->stops_without_deadline()) {
         WEIR_TRY(state_->must_be(PartitionState::running, "stop the run"));
     }
-    state_->stop(reason, drain);
+    state_->stop(reason, drain, who);
     return {};
 }
 
@@ -390,9 +390,9 @@ Result<> RunControl::mask(SourceId source, bool masked, const std::string& who) 
     return state_->mask_by_command(source, masked, who);
 }
 
-Result<> RunControl::replace(const std::string& station) {
+Result<> RunControl::replace(const std::string& station, const std::string& who) {
     const std::scoped_lock lock(state_->mutex);
-    return state_->replace_by_command(station);
+    return state_->replace_by_command(station, who);
 }
 
 Result<> RunControl::apply(const RunControlOptions& options, const std::vector<std::string>& anew,
@@ -401,9 +401,9 @@ Result<> RunControl::apply(const RunControlOptions& options, const std::vector<s
     return state_->apply(options, anew, put);
 }
 
-void RunControl::shut_down(const std::string& reason) {
+void RunControl::shut_down(const std::string& reason, const std::string& who) {
     const std::scoped_lock lock(state_->mutex);
-    state_->shut_down(reason);
+    state_->shut_down(reason, who);
 }
 
 void RunControl::abandon(const std::string& reason) {

@@ -224,7 +224,7 @@ void RunControl::State::replace_what_hangs() {
     }
 }
 
-Result<> RunControl::State::replace_by_command(const std::string& name) {
+Result<> RunControl::State::replace_by_command(const std::string& name, const std::string& who) {
     const auto found =
         std::ranges::find_if(stations_, [&](const auto& station) { return station->entry().name == name; });
     if (found == stations_.end()) {
@@ -249,7 +249,7 @@ Result<> RunControl::State::replace_by_command(const std::string& name) {
     ++station.restarts;
     report(Severity::information,
            fmt::format("{} station {} is replaced by command", weir::name(station.entry().kind), name));
-    note_change({.what = "replace", .subject = name, .who = "command"});
+    note_change({.what = "replace", .subject = name, .who = who.empty() ? "command" : who});
     start_again(station);
     return {};
 }

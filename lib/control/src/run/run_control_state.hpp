@@ -21,12 +21,12 @@ public:
     [[nodiscard]] Result<> bring_up();
     [[nodiscard]] Result<> take_over();
     [[nodiscard]] Result<RunNumber> start(const RunRequest& request);
-    [[nodiscard]] Result<> pause(service::Transition transition);
-    void stop(const std::string& reason, Drain drain);
-    [[nodiscard]] Result<> replace_by_command(const std::string& name);
+    [[nodiscard]] Result<> pause(service::Transition transition, const std::string& who);
+    void stop(const std::string& reason, Drain drain, const std::string& who = "run control");
+    [[nodiscard]] Result<> replace_by_command(const std::string& name, const std::string& who);
     [[nodiscard]] Result<> apply(const RunControlOptions& options, const std::vector<std::string>& anew,
                                  const std::function<Result<>()>& put);
-    void shut_down(const std::string& reason);
+    void shut_down(const std::string& reason, const std::string& who);
     void abandon(const std::string& reason);
     /// A stop can still be given a deadline.
     [[nodiscard]] bool stops_without_deadline() const noexcept {
@@ -140,8 +140,11 @@ private:
     std::set<std::string> not_replaced_;                            // those that died too often
     std::map<std::string, std::set<std::string>> alarms_reported_;  // by station; names of those that are latched
     bool ending_wanted_ = false;
-    bool taking_over_ = false;                 // it is not known yet how the stations are
-    std::optional<std::string> stop_at_look_;  // why the run is to stop when it is
+    bool taking_over_ = false;  // it is not known yet how the stations are
+    struct StopWish {
+        std::string why{}, who{};
+    };
+    std::optional<StopWish> stop_at_look_;  // the run is to stop when it is
 
     RunNumber run_{};
     RunEvents events_;  // of the run at its end; before it, the least: as the run control before this one noted them

@@ -136,7 +136,7 @@ void RunControl::State::go_on_with_run() {
         const auto noted = std::ranges::find(changes_.list, "stop", &RunChange::what);
         if (noted != changes_.list.end()) *noted = before;  // it was asked for then
     }
-    if (const auto reason = std::exchange(stop_at_look_, std::nullopt)) shut_down(*reason);
+    if (const auto wish = std::exchange(stop_at_look_, std::nullopt)) shut_down(wish->why, wish->who);
 }
 
 }  // namespace weir::control

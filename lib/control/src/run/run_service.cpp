@@ -149,16 +149,18 @@ service::HttpResponse obey(const RunServiceParts& parts, const service::HttpRequ
         case RunCommand::Kind::start:
             if (const auto run = control.start(command->request); !run) done = std::unexpected(run.error());
             break;
-        case RunCommand::Kind::stop: done = control.stop(reason_of(request, *command, "stopped", person)); break;
-        case RunCommand::Kind::pause: done = control.pause(); break;
-        case RunCommand::Kind::resume: done = control.resume(); break;
-        case RunCommand::Kind::replace: done = control.replace(command->station); break;
+        case RunCommand::Kind::stop:
+            done = control.stop(reason_of(request, *command, "stopped", person), Drain::bounded, person);
+            break;
+        case RunCommand::Kind::pause: done = control.pause(person); break;
+        case RunCommand::Kind::resume: done = control.resume(person); break;
+        case RunCommand::Kind::replace: done = control.replace(command->station, person); break;
         case RunCommand::Kind::mask:
         case RunCommand::Kind::unmask:
             done = control.mask(command->source, command->kind == RunCommand::Kind::mask, person);
             break;
         case RunCommand::Kind::apply: return apply(parts);
-        case RunCommand::Kind::exit: control.shut_down(reason_of(request, *command, "ended", person)); break;
+        case RunCommand::Kind::exit: control.shut_down(reason_of(request, *command, "ended", person), person); break;
     }
     if (!done) return refusal(done.error());
     if (request.of_page)

@@ -179,21 +179,22 @@ public:
     /// and its run, which goes on. Without any of its stations it is bring_up().
     [[nodiscard]] Result<> take_over();
     [[nodiscard]] Result<RunNumber> start(const RunRequest& request);
-    [[nodiscard]] Result<> pause();
-    [[nodiscard]] Result<> resume();
+    /// `who`: the person who asks, for the changes of the run; empty: nobody is known.
+    [[nodiscard]] Result<> pause(const std::string& who = {});
+    [[nodiscard]] Result<> resume(const std::string& who = {});
     /// A bounded one also gives its deadline to a complete one that is under way.
-    [[nodiscard]] Result<> stop(const std::string& reason, Drain drain = Drain::bounded);
+    [[nodiscard]] Result<> stop(const std::string& reason, Drain drain = Drain::bounded, const std::string& who = {});
     /// Masks a source, or ends its mask: at once in a run, and in those that follow until it is changed. Errc::usage:
     /// no readout serves it; Errc::refused: it is so already.
     [[nodiscard]] Result<> mask(SourceId source, bool masked, const std::string& who);
     /// Ends a station and starts it again, as when it had died. Errc::usage: there is none of that name.
-    [[nodiscard]] Result<> replace(const std::string& station);
+    [[nodiscard]] Result<> replace(const std::string& station, const std::string& who = {});
     /// Between runs: another partition file with the same stations. Its options count at once, `anew` are the stations
     /// that start again to read it, and `put` puts it where they read it. Errc::refused: not in this state.
     [[nodiscard]] Result<> apply(const RunControlOptions& options, const std::vector<std::string>& anew,
                                  const std::function<Result<>()>& put);
     /// Stops a run that there is, and ends all stations. Never refused.
-    void shut_down(const std::string& reason);
+    void shut_down(const std::string& reason, const std::string& who = {});
     /// Kills all stations at once. A run that there was has its result, from their last answers. Never refused.
     void abandon(const std::string& reason);
 
