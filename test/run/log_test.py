@@ -66,8 +66,12 @@ class LogTest(ProgramTest):
         self.assertEqual(len(before) + len(after), len(lines))
         self.assertTrue(all(line["time"] < middle for line in before))
         self.assertTrue(all(line["time"] >= middle for line in after))
-        self.assertEqual(self.lines(directory, "--since", "1h", "--until", "30min"), [])
-        self.assertEqual(self.lines(directory, "--station", "nobody"), [])
+        nothing = self.assertEnds(run("run", "log", "--dir", directory, "--since", "1h", "--until", "30min"), 0)
+        self.assertEqual(nothing.out, "")
+        self.assertRegex(nothing.err, r"^weir run log: no line of \d+ matches\n$")
+        for more in ([], ["--json"], ["--follow"], ["--station", "run"]):
+            unknown = run("run", "log", "--dir", directory, "--station", "rec1", *more)
+            self.assertOneLine(unknown, 3, 'has no station "rec1"; did you mean "rec-1"?; there are ', "rec-1, ", "run")
         text = self.assertEnds(run("run", "log", "--dir", directory, "--station", "run", "--run", 2), 0).out
         self.assertIn("run 2 is over", text)
 

@@ -5,11 +5,34 @@
 
 #include <algorithm>
 
+#include "weir/base/suggest.hpp"
+
 namespace weir::app {
+namespace {
+
+constexpr std::size_t known_shown = 20;
+
+}  // namespace
 
 bool LogFilter::wants(const service::LogEntry& entry) const {
     return (stations.empty() || std::ranges::find(stations, entry.station) != stations.end()) &&
            entry.severity >= severity && (!since || entry.when >= *since) && (!until || entry.when < *until);
+}
+
+Result<> check_stations(const std::vector<std::string>& wanted, std::vector<std::string> known,
+                        std::string_view where) {
+    std::ranges::sort(known);
+    const auto [twice, end] = std::ranges::unique(known);
+    known.erase(twice, end);
+    for (const auto& name : wanted) {
+        if (std::ranges::binary_search(known, name)) continue;
+        const auto shown = std::span(known).first(std::min(known.size(), known_shown));
+        const auto more =
+            known.size() > known_shown ? fmt::format(" and {} more", known.size() - known_shown) : std::string();
+        return fail(Errc::refused, fmt::format("{} has no station \"{}\"{}; there are {}{}", where, name,
+                                               did_you_mean(name, known), fmt::join(shown, ", "), more));
+    }
+    return {};
 }
 
 Result<WallTime> parse_moment(std::string_view text, WallTime now) {

@@ -76,9 +76,37 @@ std::vector<std::filesystem::path> log_files(const std::filesystem::path& direct
     return files;
 }
 
+/// What was printed of the lines that there were: when nothing, that is reported.
+struct LinesShown {
+    std::uint64_t lines = 0, printed = 0;
+
+    void print_if(const RunLogOptions& options, const LogFilter& filter, const service::LogEntry& entry,
+                  std::string_view shown) {
+        ++lines;
+        if (!filter.wants(entry)) return;
+        ++printed;
+        print_entry(options, entry, shown);
+    }
+    int end() const {
+        flush_output();
+        if (output_errno() != 0) return exit_bad;
+        if (printed == 0)
+            complain(weir_run_log,
+                     lines == 0 ? "the log has no lines" : fmt::format("no line of {} matches", with_commas(lines)));
+        return exit_good;
+    }
+};
+
 /// What the stations of a run control that has ended left, one file after the other.
 int print_log_files(const RunLogOptions& options, const LogFilter& filter,
                     const std::vector<std::filesystem::path>& files) {
+    std::vector<std::string> stations;
+    for (const auto& path : files) stations.push_back(path.stem().native());
+    if (const auto known =
+            check_stations(filter.stations, std::move(stations), (options.run.directory / "log").native());
+        !known)
+        return fail_without_run(weir_run_log, known.error());
+    LinesShown shown;
     for (const auto& path : files) {
         auto older = path;
         older += ".1";
@@ -90,12 +118,11 @@ int print_log_files(const RunLogOptions& options, const LogFilter& filter,
                 auto entry = service::parse_log_line(line, last);
                 last = entry.when;
                 entry.station = path.stem().native();
-                if (filter.wants(entry)) print_entry(options, entry, line);
+                shown.print_if(options, filter, entry, line);
             }
         }
     }
-    flush_output();
-    return output_errno() == 0 ? exit_good : exit_bad;
+    return shown.end();
 }
 
 /// One of GET /log.
@@ -110,6 +137,43 @@ service::LogEntry entry_of(const json::value& line, std::string& shown) {
     return entry;
 }
 
+/// Lines of run control behind the line `after`, which becomes the last of them. They live as long as `page`.
+Result<const json::array*> lines_of(const json::value& page, std::uint64_t& after) {
+    json::Fields fields(page, "the answer");
+    const auto* lines = fields.array("lines", 100'000);
+    if (lines == nullptr) {
+        WEIR_TRY(fields.result());
+        return fail(Errc::corrupt, "no lines in the answer");
+    }
+    for (const auto& line : *lines) {
+        json::Fields of_line(line, "a line");
+        after = std::max(after, of_line.number("number", after));
+    }
+    return lines;
+}
+
+/// That run control knows each station that is wanted: the partition has it now, or the log has lines of it.
+Result<> check_stations_of(const service::ControlClient& client, const std::vector<std::string>& wanted) {
+    if (wanted.empty()) return {};
+    std::vector<std::string> known{"run"};
+    const auto add = [&](const json::array* of, const char* field) {
+        for (const auto& one : of != nullptr ? *of : json::array{}) {
+            json::Fields fields(one, "a station");
+            if (auto name = fields.text(field, ""); !name.empty()) known.push_back(std::move(name));
+        }
+    };
+    const auto partition = WEIR_TRY(body_of(client.get("/partition")));
+    json::Fields fields(partition, "the answer");
+    add(fields.array("stations", 100'000), "name");
+    if (check_stations(wanted, known, "")) return {};
+    for (std::uint64_t after = 0;;) {
+        const auto page = WEIR_TRY(body_of(client.get(fmt::format("/log?after={}", after))));
+        const auto* lines = WEIR_TRY(lines_of(page, after));
+        if (lines->empty()) return check_stations(wanted, known, "the partition");
+        add(lines, "station");
+    }
+}
+
 int run_log(const RunLogOptions& options) {
     const auto filter = filter_of(options);
     if (!filter) return fail_without_run(weir_run_log, filter.error());
@@ -121,6 +185,7 @@ int run_log(const RunLogOptions& options) {
                              : print_log_files(options, *filter, files);
     }
     std::uint64_t after = 0;
+    LinesShown shown;
     while (true) {
         const auto page = body_of(client->get(fmt::format("/log?after={}", after)));
         if (!page) {
@@ -130,22 +195,22 @@ int run_log(const RunLogOptions& options) {
                                    : std::vector<std::filesystem::path>{};
             return files.empty() ? fail_with(weir_run_log, page.error()) : print_log_files(options, *filter, files);
         }
-        json::Fields fields(*page, "the answer");
-        const auto* lines = fields.array("lines", 100'000);
-        if (lines == nullptr)
-            return fail_with(weir_run_log, fields.result() ? Error{Errc::corrupt, 0, "no lines in the answer"}
-                                                           : fields.result().error());
-        for (const auto& line : *lines) {
-            std::string shown;
-            const auto entry = entry_of(line, shown);
-            if (filter->wants(entry)) print_entry(options, entry, shown);
-            json::Fields of_line(line, "a line");
-            after = std::max(after, of_line.number("number", after));
+        if (after == 0) {
+            const auto known = check_stations_of(*client, filter->stations);
+            if (!known && known.error().code != Errc::io)  // else it has ended meanwhile
+                return fail_without_run(weir_run_log, known.error());
+        }
+        const auto lines = lines_of(*page, after);
+        if (!lines) return fail_with(weir_run_log, lines.error());
+        for (const auto& line : **lines) {
+            std::string text;
+            const auto entry = entry_of(line, text);
+            shown.print_if(options, *filter, entry, text);
         }
         flush_output();
         if (output_errno() != 0) return exit_bad;
-        if (!lines->empty()) continue;
-        if (!options.follow) return exit_good;
+        if (!(*lines)->empty()) continue;
+        if (!options.follow) return shown.end();
         pause(200ms);
     }
 }

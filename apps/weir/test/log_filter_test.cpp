@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/log_filter.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace weir::app {
@@ -35,6 +36,25 @@ TEST(LogFilterTest, WantsWhatFitsInAllThatItNames) {
     EXPECT_FALSE((LogFilter{.severity = Severity::error}).wants(entry));
     EXPECT_FALSE((LogFilter{.since = now + 1ms}).wants(entry));
     EXPECT_FALSE((LogFilter{.until = now}).wants(entry));
+}
+
+TEST(LogStationsTest, OfANameThatIsNoneTheNearestAndAllThatThereAreAreNamed) {
+    const std::vector<std::string> known{"run", "ros-1", "rec-1", "run", "ros-1"};
+    EXPECT_TRUE(check_stations({}, known, "the log"));
+    EXPECT_TRUE(check_stations({"rec-1", "run"}, known, "the log"));
+    const auto wrong = check_stations({"rec-1", "rec-l"}, known, "the log");
+    ASSERT_FALSE(wrong);
+    EXPECT_EQ(wrong.error().code, Errc::refused);
+    EXPECT_EQ(wrong.error().context,
+              "the log has no station \"rec-l\"; did you mean \"rec-1\"?; there are rec-1, ros-1, run");
+}
+
+TEST(LogStationsTest, OfManyStationsTwentyAreNamedAndTheOthersCounted) {
+    std::vector<std::string> known;
+    for (int i = 0; i < 120; ++i) known.push_back(fmt::format("ros-{:03}", i));
+    const auto wrong = check_stations({"nonesuch"}, known, "the log");
+    ASSERT_FALSE(wrong);
+    EXPECT_TRUE(wrong.error().context.ends_with("ros-018, ros-019 and 100 more")) << wrong.error().context;
 }
 
 }  // namespace
