@@ -74,6 +74,11 @@ class LogTest(ProgramTest):
             self.assertOneLine(unknown, 3, 'has no station "rec1"; did you mean "rec-1"?; there are ', "rec-1, ", "run")
         text = self.assertEnds(run("run", "log", "--dir", directory, "--station", "run", "--run", 2), 0).out
         self.assertIn("run 2 is over", text)
+        text = self.assertEnds(run("run", "log", "--dir", directory), 0).out.splitlines()
+        self.assertEqual(len(text), len(lines))
+        for shown, line in zip(text, lines):
+            self.assertTrue(shown.startswith(f"{line['time']} {line['severity']} {line['station']}: "), (shown, line))
+            self.assertEqual(len(TIME.findall(shown)), 1, shown)
 
     def test_is_filtered_by_station_severity_run_and_time_while_it_works_and_afterwards(self):
         partition = self.two_runs()

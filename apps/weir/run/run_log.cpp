@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/run_log.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -52,16 +51,14 @@ Result<LogFilter> filter_of(const RunLogOptions& options) {
     return filter;
 }
 
-/// `shown` is the line as it came.
-void print_entry(const RunLogOptions& options, const service::LogEntry& entry, std::string_view shown) {
+void print_entry(const RunLogOptions& options, const service::LogEntry& entry) {
     if (options.json) {
         print_json(json::object{{"time", service::log_time(entry.when)},
                                 {"station", json_text(entry.station)},
                                 {"severity", name(entry.severity)},
                                 {"text", json_text(entry.text)}});
     } else {
-        print("{:%H:%M:%S} {:10} {}\n", fmt::gmtime(std::chrono::system_clock::to_time_t(entry.when)),
-              printable(entry.station), printable(shown));
+        print("{}\n", printable(service::log_line(entry)));
     }
 }
 
@@ -80,12 +77,11 @@ std::vector<std::filesystem::path> log_files(const std::filesystem::path& direct
 struct LinesShown {
     std::uint64_t lines = 0, printed = 0;
 
-    void print_if(const RunLogOptions& options, const LogFilter& filter, const service::LogEntry& entry,
-                  std::string_view shown) {
+    void print_if(const RunLogOptions& options, const LogFilter& filter, const service::LogEntry& entry) {
         ++lines;
         if (!filter.wants(entry)) return;
         ++printed;
-        print_entry(options, entry, shown);
+        print_entry(options, entry);
     }
     int end() const {
         flush_output();
@@ -118,7 +114,7 @@ int print_log_files(const RunLogOptions& options, const LogFilter& filter,
                 auto entry = service::parse_log_line(line, last);
                 last = entry.when;
                 entry.station = path.stem().native();
-                shown.print_if(options, filter, entry, line);
+                shown.print_if(options, filter, entry);
             }
         }
     }
@@ -126,13 +122,13 @@ int print_log_files(const RunLogOptions& options, const LogFilter& filter,
 }
 
 /// One of GET /log.
-service::LogEntry entry_of(const json::value& line, std::string& shown) {
+service::LogEntry entry_of(const json::value& line) {
     json::Fields fields(line, "a line");
     const auto seconds = fields.real("time", 0.0);
     const auto* text = line.if_object() != nullptr ? line.get_object().if_contains("text") : nullptr;
-    shown = text != nullptr && text->is_string() ? std::string(text->get_string()) : "";
     auto entry = service::parse_log_line(
-        shown, WallTime{std::chrono::duration_cast<WallTime::duration>(std::chrono::duration<double>(seconds))});
+        text != nullptr && text->is_string() ? std::string_view(text->get_string()) : "",
+        WallTime{std::chrono::duration_cast<WallTime::duration>(std::chrono::duration<double>(seconds))});
     entry.station = fields.text("station", "");
     return entry;
 }
@@ -202,11 +198,7 @@ int run_log(const RunLogOptions& options) {
         }
         const auto lines = lines_of(*page, after);
         if (!lines) return fail_with(weir_run_log, lines.error());
-        for (const auto& line : **lines) {
-            std::string text;
-            const auto entry = entry_of(line, text);
-            shown.print_if(options, *filter, entry, text);
-        }
+        for (const auto& line : **lines) shown.print_if(options, *filter, entry_of(line));
         flush_output();
         if (output_errno() != 0) return exit_bad;
         if (!(*lines)->empty()) continue;

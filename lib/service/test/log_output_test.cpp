@@ -61,7 +61,11 @@ TEST(LogEntryTest, ALineOfAStationIsTakenApart) {
     EXPECT_EQ(entry.severity, Severity::error);
     EXPECT_EQ(entry.station, "rec-1");
     EXPECT_EQ(entry.text, "file quarantined: x: y");
+    EXPECT_EQ(log_line(entry), "2023-11-14T22:13:20.123Z error rec-1: file quarantined: x: y");
     const auto own = parse_log_line("warning run: odd", moment);
+    EXPECT_EQ(log_line(own), "2023-11-14T22:13:20.123Z warning run: odd");
+    EXPECT_EQ(log_line({.when = moment, .station = "ef-1", .text = "Segmentation fault"}),
+              "2023-11-14T22:13:20.123Z information ef-1: Segmentation fault");
     EXPECT_EQ(own.when, moment);
     EXPECT_EQ(own.severity, Severity::warning);
     EXPECT_EQ(own.text, "odd");

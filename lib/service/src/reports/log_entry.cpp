@@ -96,6 +96,10 @@ LogEntry parse_log_line(std::string_view line, WallTime when) {
     return entry;
 }
 
+std::string log_line(const LogEntry& entry) {
+    return fmt::format("{} {} {}: {}", log_time(entry.when), name(entry.severity), entry.station, entry.text);
+}
+
 std::string json_line(const LogEntry& entry) {
     json::object document{{"time", log_time(entry.when)}, {"severity", name(entry.severity)}};
     if (!entry.partition.empty()) document["partition"] = json::safe(entry.partition);

@@ -32,6 +32,10 @@ struct LogEntry {
 /// that is none of these is text as a whole. `when`: of a line without a time.
 [[nodiscard]] LogEntry parse_log_line(std::string_view line, WallTime when);
 
+/// The line of it, "2026-11-27T22:30:04.123Z error rec-1: file quarantined: ...", also of text that was no report:
+/// parse_log_line() gives the same entry.
+[[nodiscard]] std::string log_line(const LogEntry& entry);
+
 /// {"time":"...","severity":"error","partition":"testbeam","station":"rec-1","run":17,"text":"..."}, on one line. What
 /// is not known is left out.
 [[nodiscard]] std::string json_line(const LogEntry& entry);
