@@ -168,7 +168,8 @@ class NotifyTest(ProgramTest):
         self.assertNotIn("notifier floods fails", self.alarms(partition), "who answers with 200 has taken it")
         self.assertNotIn("notifier closing fails", self.alarms(partition))
         shown = self.assertEnds(run("run", "status", "--dir", partition.directory), 0).out
-        self.assertIn("ALARM run: notifier failing fails: ", shown)
+        self.assertIn("ALARM error run: notifier failing fails: ", shown)
+        self.assertEqual(shown.count("notifier failing fails"), 1, shown)
         self.assertIn("the logbook is full", shown)
 
         before = partition.get()["events"]["built"]

@@ -33,5 +33,23 @@ TEST(RunReport, ARunThatRefusedTriggersIsGoodAndIsNotSaidToBeAllWell) {
     EXPECT_THAT(printed(result), EndsWith("\nNOT ALL WELL\n  something\n"));
 }
 
+TEST(AlarmsText, HasSeverityStationAndNameOfEachAlarmOnce) {
+    const json::array alarms{{{"station", "rec-1"},
+                              {"name", "disk full: /d"},
+                              {"severity", "error"},
+                              {"text", "error rec-1: ALARM disk full: /d: no space"},
+                              {"latched", true}},
+                             {{"station", "run"},
+                              {"name", "notifier chat fails"},
+                              {"severity", "warning"},
+                              {"text", "notifier chat fails: http://x: 500"},
+                              {"latched", true}},
+                             {{"station", "ef-1"}, {"name", "old"}, {"text", "old"}, {"latched", false}}};
+    EXPECT_EQ(alarms_text(alarms),
+              "\nALARM error rec-1: disk full: /d: no space\n"
+              "ALARM warning run: notifier chat fails: http://x: 500\n");
+    EXPECT_EQ(alarms_text({}), "");
+}
+
 }  // namespace
 }  // namespace weir::app

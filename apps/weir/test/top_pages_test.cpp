@@ -197,5 +197,16 @@ TEST(TopPages, MetricsAreReadByNameAndLabel) {
     EXPECT_EQ(metrics[0].value, 2.5);
 }
 
+TEST(AlarmPictures, TheTextDoesNotRepeatNameStationAndSeverity) {
+    const auto document = json::parse(
+        R"({"alarms":[{"station":"bad","name":"monitor_threw","severity":"error","text":"error bad: monitor threw: ValueError","latched":true},
+        {"station":"run","name":"notifier chat fails","severity":"error","text":"notifier chat fails: http://x: 500","latched":true}]})");
+    ASSERT_TRUE(document);
+    const auto alarms = alarm_pictures(*document, "");
+    ASSERT_EQ(alarms.size(), 2U);
+    EXPECT_EQ(alarms[0].text, "ValueError");
+    EXPECT_EQ(alarms[1].text, "http://x: 500");
+}
+
 }  // namespace
 }  // namespace weir::app

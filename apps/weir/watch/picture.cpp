@@ -9,6 +9,8 @@
 #include <iterator>
 #include <utility>
 
+#include "weir/service/alarm_text.hpp"
+
 namespace weir::app {
 namespace {
 
@@ -167,8 +169,7 @@ std::vector<AlarmPicture> alarm_pictures(const json::value& document, const std:
             count_in(alarm, "raised")};
         if (one.station.empty()) one.station = station;
         // As in a log the text begins with severity, place and name; these are shown beside it.
-        const auto begin = "ALARM " + one.name + ": ";
-        if (const auto at = one.text.find(begin); at != one.text.npos) one.text.erase(0, at + begin.size());
+        one.text = std::string(service::alarm_text(one.name, one.text));
         if (const auto* latched = field(alarm, "latched")) one.latched = latched->is_bool() && latched->get_bool();
         else one.latched = text_in(alarm, "acknowledged_by").empty();
         alarms.push_back(std::move(one));

@@ -39,11 +39,13 @@ export function lineOf(text) {
   const found = /^(?:\d{4}-\d\d-\d\dT\S{1,20}Z )?(information|warning|error|fatal) [\w-]{1,64}: /.exec(text.slice(0, 200));
   return found ? {severity: found[1], text: text.slice(found[0].length)} : {severity: "information", text};
 }
-/// Of an alarm, the same without its name.
+/// Of an alarm, the same without its name, also where that begins it in words ("monitor threw: " of monitor_threw).
 export function alarmText(alarm) {
   const {text} = lineOf(alarm.text);
-  const begin = `ALARM ${alarm.name}: `;
-  return text.startsWith(begin) ? text.slice(begin.length) : text;
+  const spoken = (words) => words.replace(/[_-]/g, " ");
+  for (const begin of [`ALARM ${alarm.name}: `, `${alarm.name}: `])
+    if (spoken(text.slice(0, begin.length)) === spoken(begin)) return text.slice(begin.length);
+  return text;
 }
 
 export const perSecond = (n) => short(n) + " /s";

@@ -13,6 +13,7 @@
 #include "run/directory/run_directory.hpp"
 #include "weir/base/file.hpp"
 #include "weir/control/run_json.hpp"
+#include "weir/service/alarm_text.hpp"
 
 namespace weir::app {
 namespace {
@@ -230,8 +231,11 @@ std::string alarms_text(const json::array& alarms) {
     for (const auto& value : alarms) {
         const auto* alarm = value.if_object();
         if (alarm == nullptr || text_of(*alarm, "latched") != "true" || latched++ >= alarms_shown) continue;
-        text += fmt::format("ALARM {}: {}: {}\n", printable(text_of(*alarm, "station")),
-                            printable(text_of(*alarm, "name")), printable(text_of(*alarm, "text")));
+        const auto name = text_of(*alarm, "name"), whole = text_of(*alarm, "text");
+        const auto cause = service::alarm_text(name, whole);
+        text += fmt::format("ALARM {} {}: {}{}{}\n", printable(text_of(*alarm, "severity")),
+                            printable(text_of(*alarm, "station")), printable(name), cause.empty() ? "" : ": ",
+                            printable(cause));
     }
     if (latched > alarms_shown) text += fmt::format("and {} more alarms\n", latched - alarms_shown);
     return text.empty() ? text : "\n" + text;

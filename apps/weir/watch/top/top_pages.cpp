@@ -147,7 +147,10 @@ void add_alarm_line(Lines& lines, const Watched& watched, std::size_t columns) {
     const auto count = latched(watched.alarms);
     if (count == 0) return;
     const auto& first = watched.alarms.front();
-    add(lines, columns, fmt::format("ALARMS    {}: {}: {}: {}", count, first.station, first.name, first.text), trouble);
+    add(lines, columns,
+        fmt::format("ALARMS    {}: {}: {}{}{}", count, first.station, first.name, first.text.empty() ? "" : ": ",
+                    first.text),
+        trouble);
 }
 
 void add_alarm(Lines& lines, const AlarmPicture& alarm, std::size_t columns) {
