@@ -7,6 +7,7 @@ import subprocess
 import threading
 import unittest
 
+import screen
 import weir_program
 from recorder_files import RawFile
 from run_test import GENERATOR, Partition, partition_of, robs_of
@@ -49,6 +50,8 @@ class Tap(ProgramTest):
         words = self.assertEnds(self.tap(partition, "sfi-2", "--count", 1, "--hex"), 0).out.splitlines()
         self.assertEqual(words[0], "# from sfi-2")
         self.assertIn(" aa1234aa", words[2])
+        self.assertGreater(len(words), 100)
+        self.assertLess(max(map(len, words)), 80, "in a terminal of 80 columns no line is broken")
         documents = [json.loads(line) for line in self.assertEnds(
             self.tap(partition, "sfi-1", "sfi-2", "--count", 6, "--json", "--rate", 0), 0).out.splitlines()]
         self.assertEqual(len(documents), 6)
@@ -114,6 +117,19 @@ class Tap(ProgramTest):
         self.assertIn("events", tap.communicate(timeout=120)[0])
         self.assertEqual(tap.returncode, 0)
         self.assertIn("last of its sequence", self.assertEnds(run("show", file), 0).out)
+
+    @unittest.skipIf(screen.NO_TMUX, screen.NO_TMUX)
+    def test_words_fit_into_a_terminal_of_80_columns(self):
+        partition = self.partition()
+        with screen.Screen(self.folder) as terminal:
+            terminal.type("sh", "-c", f"{PROGRAM} tap sfi-2 --dir {partition.directory} --count 1 --hex | head -n 15; echo all of it")
+            terminal.until("# from sfi-2", "\nall of it")
+            lines = terminal.text().splitlines()
+        words = [line for line in lines[lines.index("# from sfi-2") + 2:] if line.strip()]
+        words = words[:words.index("all of it")]
+        self.assertEqual(len(words), 13)
+        for line in words:
+            self.assertRegex(line, r"^[0-9a-f]{6} ( [0-9a-f]{8}){8}$")
 
     @unittest.skipUnless(BES3.exists(), "no recorded events")
     def test_real_events_of_bes3_are_a_raw_file_that_others_read(self):

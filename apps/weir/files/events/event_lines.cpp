@@ -16,7 +16,7 @@ std::string event_words(const EventSummary& summary, ConstData bytes) {
         fmt::format("# event {} at offset {}, {} bytes\n", summary.block.number, summary.block.offset, bytes.size());
     constexpr std::size_t words_per_line = 8;
     for (std::size_t at = 0; at < bytes.size();) {
-        auto line = fmt::format("{:08x} ", at);
+        auto line = fmt::format("{:06x} ", at);
         for (std::size_t i = 0; i < words_per_line && at < bytes.size(); ++i) {
             if (bytes.size() - at >= sizeof(std::uint32_t)) {
                 line += fmt::format(" {:08x}", load_little<std::uint32_t>(bytes, at));

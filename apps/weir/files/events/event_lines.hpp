@@ -15,7 +15,8 @@ inline constexpr std::string_view event_titles =
 /// Below the titles; the results of level 2 by name on lines of their own.
 [[nodiscard]] std::string event_line(const EventSummary& summary);
 
-/// Eight words a line behind their offset in the event; bytes that are no whole word at the end as bytes.
+/// Eight words a line behind their offset in the event, which fit into 80 columns; bytes that are no whole word at the
+/// end as bytes.
 [[nodiscard]] std::string event_words(const EventSummary& summary, ConstData bytes);
 
 }  // namespace weir::app
