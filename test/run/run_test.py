@@ -2,6 +2,7 @@
 """Whole partitions: real processes, real events, real files; their runs, and partitions that cannot be run."""
 import http.client
 import json
+import os
 import pathlib
 import signal
 import struct
@@ -279,6 +280,33 @@ class Replay(RunTest):
         self.assertIn("stops: enough", log.out)
         for line in (partition.directory / "log/run.log").read_text().splitlines():
             self.assertRegex(line, r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z \S")
+
+    def test_a_stop_that_takes_long_shows_what_run_control_waits_for(self):
+        file = self.folder / "p.toml"
+        file.write_text(partition_of(supervise={"rate": "400"}))
+        for more in ([], ["--json"]):
+            with Partition(self.folder, file, "--events", 100_000, directory=self.folder / f"D{len(more)}") as partition:
+                partition.until_built(100)
+                recorder = partition.station("rec-1")["pid"]
+                os.kill(recorder, signal.SIGSTOP)
+                try:
+                    with open(self.folder / "stop.err", "w+") as err:
+                        stop = subprocess.Popen([weir_program.PROGRAM, "run", "stop", "--dir", partition.directory, *more],
+                                                stdout=subprocess.PIPE, stderr=err, text=True)
+                        if not more:
+                            shown = wait_until(lambda: "accepted events that are not final" in (self.folder / "stop.err").read_text() and
+                                               (self.folder / "stop.err").read_text(), "what run control waits for")
+                            self.assertIn("weir run stop: waits until the run has stopped; Ctrl-C ends this command only", shown)
+                            self.assertRegex(shown, r"\nweir run stop: run control: run 1 waits for \d+ accepted events that are not final\n")
+                        else:
+                            partition.printed("accepted events that are not final")
+                finally:
+                    os.kill(recorder, signal.SIGCONT)
+                out, _ = stop.communicate(timeout=150)
+                if more:
+                    self.assertEqual(json.loads(out)["run"], 1)
+                    self.assertNotIn("waits", (self.folder / "stop.err").read_text())
+                partition.wait()
 
     def test_a_stop_whose_run_control_has_ended_when_it_asks_again_shows_the_result_all_the_same(self):
         file = self.folder / "p.toml"

@@ -14,6 +14,7 @@
 #include "run/directory/run_directory.hpp"
 #include "run/remote_calls.hpp"
 #include "run/session/run_report.hpp"
+#include "run/stop_progress.hpp"
 #include "stations/frame/partition_settings.hpp"
 #include "weir/base/file.hpp"
 #include "weir/base/system_clock.hpp"
@@ -49,9 +50,10 @@ std::string state_of(const json::value& partition) {
 
 Result<json::value> partition_of(const service::ControlClient& client) { return body_of(client.get("/partition")); }
 
-/// Until the partition has come to one of the states.
+/// Until the partition has come to one of the states. `progress`: shown meanwhile; or nullptr.
 Result<json::value> wait_for(const service::ControlClient& client, std::initializer_list<std::string_view> states,
-                             std::chrono::seconds at_most, const Clock& clock = system_clock()) {
+                             std::chrono::seconds at_most, StopProgress* progress = nullptr,
+                             const Clock& clock = system_clock()) {
     const auto end = clock.now() + at_most;
     while (true) {
         auto partition = WEIR_TRY(partition_of(client));
@@ -59,6 +61,7 @@ Result<json::value> wait_for(const service::ControlClient& client, std::initiali
         if (std::ranges::find(states, state) != states.end()) return partition;
         if (clock.now() > end)
             return fail(Errc::limit, fmt::format("the partition is {} after {}", state, to_string(at_most)));
+        if (progress != nullptr) progress->step();
         pause(50ms);
     }
 }
@@ -213,13 +216,16 @@ int run_remote(const RemoteOptions& options) {
     if (options.force) {
         if (const auto ended = end_control(client, options); !ended) return fail_with(me(options), ended.error());
     }
+    std::optional<StopProgress> progress;
+    if (options.command == "stop" && !options.json) progress.emplace(me(options), client, system_clock());
     const auto taken = body_of(client.post("/run", json::serialize(command)));
     if (!taken) return fail_with(me(options), taken.error());
     if (options.command == "apply") return show_applied(options, *taken);
     if (options.command == "start" || options.command == "stop") {
         const bool start = options.command == "start";
-        const auto partition = start ? wait_for(client, {"running", "paused", "ready", "ending", "down"}, wait)
-                                     : wait_for(client, {"ready", "ending", "down"}, wait);
+        const auto partition =
+            start ? wait_for(client, {"running", "paused", "ready", "ending", "down"}, wait)
+                  : wait_for(client, {"ready", "ending", "down"}, wait, progress ? &*progress : nullptr);
         if (!partition) return has_ended(options.run) ? report_end(options) : fail_with(me(options), partition.error());
         const auto state = state_of(*partition);
         if (start && (state == "running" || state == "paused")) return show(options, *partition);
