@@ -281,6 +281,15 @@ class Replay(RunTest):
         for line in (partition.directory / "log/run.log").read_text().splitlines():
             self.assertRegex(line, r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z \S")
 
+    def test_of_a_run_control_that_was_killed_the_commands_say_what_to_do(self):
+        with Partition(self.folder, GENERATOR, "--wait", source=None) as partition:
+            partition.place()
+            partition.process.kill()
+            partition.process.wait(timeout=120)
+            for command in ("status", "start", "stop"):
+                self.assertOneLine(run("run", command, "--dir", partition.directory), 1, "does not answer", "Connection refused; run control has ended",
+                                   f"weir run PARTITION.toml --dir {partition.directory} begins anew", "--take-over")
+
     def test_a_stop_that_takes_long_shows_what_run_control_waits_for(self):
         file = self.folder / "p.toml"
         file.write_text(partition_of(supervise={"rate": "400"}))

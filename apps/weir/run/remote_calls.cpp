@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/remote_calls.hpp"
 
+#include <fmt/format.h>
+
 #include "cli/command_line.hpp"
 #include "cli/process/signals.hpp"
 #include "run/directory/run_place.hpp"
@@ -14,6 +16,17 @@ Result<service::ControlClient> client_of(const RunAddressOptions& run) {
 
 int fail_without_run(std::string_view me, const Error& error) {
     return error.code == Errc::refused ? fail_missing(me, error.message()) : fail_with(me, error);
+}
+
+int fail_without_answer(std::string_view me, const Error& error, const RunAddressOptions& run) {
+    if (error.code != Errc::io || !run.at.empty() || !error.context.contains("Connection refused"))
+        return fail_with(me, error);
+    auto with_advice = error;
+    with_advice.context += fmt::format(
+        "; run control has ended without its own end, as when it is killed: weir run PARTITION.toml --dir {} begins "
+        "anew, with --take-over where stations are on other machines",
+        run.directory.native());
+    return fail_with(me, with_advice);
 }
 
 bool has_ended(const RunAddressOptions& run) { return run.at.empty() && !RunPlace::find(run.directory); }

@@ -17,6 +17,9 @@ inline constexpr Bytes remote_answer_max{64U << 20};
 [[nodiscard]] Result<service::ControlClient> client_of(const RunAddressOptions& run);
 /// The exit code, after a line on stderr.
 [[nodiscard]] int fail_without_run(std::string_view me, const Error& error);
+/// The same of one that did not answer: where nothing listens any more at the address that its directory names, with
+/// what to do.
+[[nodiscard]] int fail_without_answer(std::string_view me, const Error& error, const RunAddressOptions& run);
 /// Run control is gone, as it is when no further run is waited for.
 [[nodiscard]] bool has_ended(const RunAddressOptions& run);
 /// The document of a good answer; Errc::usage, refused: what the answer says.

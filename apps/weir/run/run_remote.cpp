@@ -182,7 +182,7 @@ int run_remote(const RemoteOptions& options) {
     const auto& client = *found;
     if (options.command == "status" || options.command == "hosts") {
         const auto partition = partition_of(client);
-        if (!partition) return fail_with(me(options), partition.error());
+        if (!partition) return fail_without_answer(me(options), partition.error(), options.run);
         const int shown = show(options, *partition);
         if (options.command == "status" && !options.json) show_alarms(client);
         return shown;
@@ -210,7 +210,7 @@ int run_remote(const RemoteOptions& options) {
         const auto begin = system_clock().now();
         const auto up =
             wait_for(client, {"ready", "starting", "running", "paused", "stopping", "ending", "down"}, wait);
-        if (!up) return fail_with(me(options), up.error());
+        if (!up) return fail_without_answer(me(options), up.error(), options.run);
         wait -= std::chrono::floor<std::chrono::seconds>(system_clock().now() - begin);
     }
     if (options.force) {
@@ -219,7 +219,7 @@ int run_remote(const RemoteOptions& options) {
     std::optional<StopProgress> progress;
     if (options.command == "stop" && !options.json) progress.emplace(me(options), client, system_clock());
     const auto taken = body_of(client.post("/run", json::serialize(command)));
-    if (!taken) return fail_with(me(options), taken.error());
+    if (!taken) return fail_without_answer(me(options), taken.error(), options.run);
     if (options.command == "apply") return show_applied(options, *taken);
     if (options.command == "start" || options.command == "stop") {
         const bool start = options.command == "start";
@@ -232,7 +232,7 @@ int run_remote(const RemoteOptions& options) {
         return show_result(options, *partition);  // of a start: it could not start, or is over already
     }
     const auto partition = partition_of(client);
-    if (!partition) return fail_with(me(options), partition.error());
+    if (!partition) return fail_without_answer(me(options), partition.error(), options.run);
     return show(options, *partition);
 }
 
