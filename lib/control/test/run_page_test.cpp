@@ -98,6 +98,15 @@ TEST_F(RunPageTest, ALatchedAlarmIsInTheNextDocument) {
     EXPECT_EQ(get("/live").at("alarms").at(0).at("acknowledged_by").as_string(), "ann");
 }
 
+TEST_F(RunPageTest, AnAlarmOfAStationHasTheTimeOfTheStation) {
+    world.stations.at("rec-1").report.alarms.push_back({.name = "disk full", .severity = "error", .last = 1.79e9});
+    pass(1s);
+    const auto alarms = get("/alarms").at("alarms");
+    ASSERT_EQ(alarms.as_array().size(), 1U);
+    EXPECT_EQ(alarms.at(0).at("station").as_string(), "rec-1");
+    EXPECT_EQ(alarms.at(0).at("last").to_number<double>(), 1.79e9);
+}
+
 TEST_F(RunPageTest, AStationThatHangsIsShownAsSuchAfterTwoSecondsAndHasNoRate) {
     ASSERT_TRUE(control->start({}));
     const auto station_of = [&](const json::value& document, std::string_view name) {

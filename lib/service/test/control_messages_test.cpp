@@ -118,13 +118,15 @@ TEST(ControlMessages, AReportIsReadBack) {
                      .refused = 4,
                      .last_seen = WallTime(std::chrono::seconds(1'790'000'000))},
                     {.source = SourceId{0xa80010}, .expected = 82, .missing = 81, .masked = 5}}};
-    report.alarms = {{"gap", "text", "error", 2, "Marie"}, {"full", "other", "warning", 1, std::nullopt}};
+    report.alarms = {{"gap", "text", "error", 2, "Marie", 1'790'000'000.5, 1'790'000'060.25},
+                     {"full", "other", "warning", 1, std::nullopt}};
     report.self = sample_peer();
     const auto back = parse_station_report(to_json(report));
     ASSERT_TRUE(back) << back.error().message();
     EXPECT_EQ(to_json(*back), to_json(report));
     EXPECT_EQ(back->run, report.run);
     EXPECT_EQ(back->self, report.self);
+    EXPECT_EQ(back->alarms.at(0).last, 1'790'000'060.25);
     EXPECT_TRUE(back->status.ledger.balances());
     EXPECT_EQ(back->status.sources, report.status.sources);
     EXPECT_EQ(to_json(parse_station_report(to_json(StationReport{})).value()), to_json(StationReport{}));

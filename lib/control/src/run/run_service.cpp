@@ -232,8 +232,13 @@ json::array alarms_of(const service::Reports& reports, const std::vector<Station
         added["last"] = seconds(alarm.last);
     }
     for (const auto& station : stations) {
-        for (const auto& alarm : station.report.alarms)
-            add(station.entry.name, alarm.name, alarm.text, alarm.severity, alarm.acknowledged_by, alarm.raised);
+        for (const auto& alarm : station.report.alarms) {
+            auto& added =
+                add(station.entry.name, alarm.name, alarm.text, alarm.severity, alarm.acknowledged_by, alarm.raised);
+            if (alarm.last == 0) continue;
+            added["first"] = alarm.first;
+            added["last"] = alarm.last;
+        }
     }
     return alarms;
 }

@@ -148,6 +148,8 @@ void read_alarms(const json::array& alarms, StationReport& report, json::Fields&
         alarm.severity = fields.text("severity", "");
         alarm.raised = fields.number("raised", 1);
         if (const auto by = fields.text("acknowledged_by", ""); !by.empty()) alarm.acknowledged_by = by;
+        alarm.first = fields.real("first", 0.0);
+        alarm.last = fields.real("last", 0.0);
         if (auto good = fields.result(); !good) return outer.fail_with(good.error().context);
         report.alarms.push_back(std::move(alarm));
     }
@@ -187,13 +189,21 @@ json::object json_of(const StationReport::LatchedAlarm& alarm) {
             {"severity", alarm.severity},
             {"text", json::safe(alarm.text)},
             {"raised", alarm.raised},
+            {"first", alarm.first},
+            {"last", alarm.last},
             {"acknowledged_by",
              alarm.acknowledged_by ? json::value(json::safe(*alarm.acknowledged_by)) : json::value(nullptr)}};
 }
 
 StationReport::LatchedAlarm latched_alarm(const Alarm& alarm) {
-    return {alarm.name, on_one_line(one_line(alarm.report)), std::string(name(alarm.report.severity)), alarm.raised,
-            alarm.acknowledged_by};
+    const auto seconds = [](WallTime time) { return std::chrono::duration<double>(time.time_since_epoch()).count(); };
+    return {alarm.name,
+            on_one_line(one_line(alarm.report)),
+            std::string(name(alarm.report.severity)),
+            alarm.raised,
+            alarm.acknowledged_by,
+            seconds(alarm.first),
+            seconds(alarm.last)};
 }
 
 std::string to_json(const StationRequest& request) {

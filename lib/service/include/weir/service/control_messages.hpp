@@ -65,6 +65,7 @@ struct StationReport {
         std::string name, text, severity;
         std::uint64_t raised = 1;
         std::optional<std::string> acknowledged_by{};
+        double first = 0, last = 0;  // seconds since 1970 by the station's clock; 0: not known
     };
     std::vector<LatchedAlarm> alarms{};
     std::optional<Peer> self{};  // known once it is configured
