@@ -99,7 +99,8 @@ TEST_F(RunPageTest, ALatchedAlarmIsInTheNextDocument) {
 }
 
 TEST_F(RunPageTest, AnAlarmOfAStationHasTheTimeOfTheStation) {
-    world.stations.at("rec-1").report.alarms.push_back({.name = "disk full", .severity = "error", .last = 1.79e9});
+    world.stations.at("rec-1").report.alarms.push_back(
+        {.name = "disk full", .text = "full", .severity = "error", .last = 1.79e9});
     pass(1s);
     const auto alarms = get("/alarms").at("alarms");
     ASSERT_EQ(alarms.as_array().size(), 1U);
