@@ -46,7 +46,7 @@ class Metrics(weir_program.ProgramTest):
         with monitored.Partition(self.folder, changes=monitored.MONITOR | monitored.NOTIFIER) as partition:
             partition.until_recorded(2000)
             wait_until(lambda: any(file.is_file() for file in partition.there.rglob("*.data")), "a file is handed over")
-            wait_until(lambda: 'weir_notifications_total{notifier="shift",outcome="sent"} 1' in partition.text("/metrics"), "the start was told to the notifier")
+            wait_until(lambda: series(partition.text("/metrics")).get('weir_notifications_total{notifier="shift",outcome="sent"}', 0) > 0, "the start was told to the notifier")
             targets = partition.targets()
             self.assertEqual({kind for _, kind in targets.values()},
                              {"readout", "supervise", "select", "assign", "build", "filter", "record", "handoff", "monitor"})

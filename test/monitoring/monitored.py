@@ -30,7 +30,7 @@ def get(url):
 
 # Of the partition's file, for a test that wants to see all there is: a monitor, and a notifier with something to tell.
 MONITOR = {"monitor.beam": {"monitor": f'"{ROOT}/examples/testbeam/beam_monitor.py"'}}
-NOTIFIER = {"notify.shift": {"command": '["true"]', "on": '["start", "stop", "alarm"]'}}
+NOTIFIER = {"notify.shift": {"command": '["true"]', "on": '["start", "stop"]'}}
 
 
 class Partition(run_test.Partition):
