@@ -130,8 +130,9 @@ class JournalTest(ProgramTest):
                   'JOURNAL_STREAM=$(stat -L -c %d:%i /dev/stderr) exec "$@"')
         with open(out, "wb") as to, open(err, "wb") as errors:
             process = subprocess.Popen(["unshare", "-m", "sh", "-c", script, "sh", str(place), PROGRAM, "run", str(GENERATOR), "--dir",
-                                        str(self.folder / "D"), "--duration", "2s", "--json"], stdin=subprocess.DEVNULL, stdout=to, stderr=errors)
+                                        str(self.folder / "D"), "--json"], stdin=subprocess.DEVNULL, stdout=to, stderr=errors)
         entries = []
+        provoked = stopped = False
         try:
             while process.poll() is None or self.waiting(journal):
                 if not self.waiting(journal):
@@ -141,6 +142,12 @@ class JournalTest(ProgramTest):
                         pass
                     continue
                 entries.append(dict(line.split("=", 1) for line in journal.recv(1 << 16).decode().splitlines()))
+                if not provoked and entries[-1]["MESSAGE"] == "run 1 runs":
+                    provoked = True
+                    self.kill("rec-1")  # the one that comes back reports what it found
+                if not stopped and entries[-1]["STATION"] == "rec-1":
+                    stopped = True
+                    process.send_signal(signal.SIGINT)
         finally:
             process.kill()
             process.wait()
@@ -149,6 +156,10 @@ class JournalTest(ProgramTest):
         self.assertEqual({entry["PARTITION"] for entry in entries}, {"generator"})
         over = [entry for entry in entries if "run 1 is over" in entry["MESSAGE"]]
         self.assertEqual([(entry["STATION"], entry["RUN"], entry["PRIORITY"], entry["SYSLOG_IDENTIFIER"]) for entry in over], [("run", "1", "6", "weir")])
+
+    def kill(self, station):
+        status = self.assertEnds(run("run", "status", "--dir", self.folder / "D", "--json"), 0).json
+        os.kill(next(s["pid"] for s in status["stations"] if s["name"] == station), signal.SIGKILL)
 
     @staticmethod
     def waiting(journal):

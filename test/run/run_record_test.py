@@ -2,7 +2,9 @@
 """The record of a run: what `weir run show` prints of it is enough to take the run again, wherever the record is kept."""
 import hashlib
 import json
+import os
 import pathlib
+import pwd
 import re
 import shlex
 import sqlite3
@@ -99,9 +101,10 @@ class Again(RecordTest):
         self.assertEqual("weir " + record["weir"], run("--version").out.strip())
         self.assertEqual(record["file"], str(self.file))
         self.assertEqual((record["parameters"]["comment"], record["parameters"]["stop reason"]), ("it's a test", "enough"))
+        user = pwd.getpwuid(os.getuid()).pw_name
         changes = [(c["what"], c["subject"], c["who"], c["why"]) for c in record["changes"]]
         self.assertEqual(changes, [("mask", "0x430001", "partition file", "from the begin of the run"), ("mask", "0x430000", "ann", ""),
-                                   ("replace", "sfi-1", "command", ""), ("stop", "", "", "enough")])
+                                   ("replace", "sfi-1", user, ""), ("stop", "", user, "enough")])
         times = [c["time"] for c in record["changes"]]
         self.assertEqual(times, sorted(times))
         from_event = record["changes"][1]["from_level1_id"]

@@ -47,6 +47,7 @@ class Tap(ProgramTest):
         self.assertEqual(len(lines), 4, lines)
         self.assertIn("global id", lines[0])
         self.assertTrue(all(line.startswith("ef-1 ") for line in lines[1:]), lines)
+        self.assertLess(max(map(len, lines)), 80, "in a terminal of 80 columns no line is broken")
         words = self.assertEnds(self.tap(partition, "sfi-2", "--count", 1, "--hex"), 0).out.splitlines()
         self.assertEqual(words[0], "# from sfi-2")
         self.assertIn(" aa1234aa", words[2])
@@ -79,6 +80,7 @@ class Tap(ProgramTest):
                 status, kind, body = ask(control, f"/tap?wait=300&{wish}")
                 self.assertEqual((status, kind), (200, "application/json"), body)
                 self.assertGreater(json.loads(body)["passed"], 0)
+                self.assertEqual("physics_Main" in json.loads(body)["streams"], wish.startswith("stream="), body)
         for wish in ("wait=20000", "size_min=x", "nonsense=1", "source=%00", "stream=" + "x" * 4000):
             with self.subTest(wish=wish[:20]):
                 self.assertEqual(ask(control, f"/tap?{wish}")[0], 400)
@@ -87,6 +89,17 @@ class Tap(ProgramTest):
         self.assertOneLine(self.tap(partition, "ef-9"), 3, "no station ef-9")
         self.assertOneLine(self.tap(partition, "--source", "x"), 2, "--source")
         self.assertOneLine(self.tap(partition, "--hex", "--json"), 2, "choose one")
+
+    def test_who_misspells_a_stream_reads_which_ones_pass(self):
+        partition = self.partition()
+        tap = subprocess.Popen([PROGRAM, "tap", "--dir", partition.directory, "--stream", "physics_Mian"], text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(tap.kill)
+        said = tap.stderr.readline()  # after ten seconds
+        self.assertRegex(said, r"^weir tap: no such event among [\d,]+ that were looked at, of streams .*physics_Main.*; still asking$")
+        tap.send_signal(signal.SIGINT)
+        self.assertEqual(tap.communicate(timeout=120)[0].count("\n"), 1, "the titles alone")
+        self.assertEqual(tap.returncode, 0)
 
     def test_many_tap_at_once_and_the_run_balances(self):
         partition = self.partition("--events", "6000")

@@ -65,7 +65,7 @@ struct EventLookTest : testing::Test {
     std::vector<StationView> stations{
         station("sfi-1", StationKind::build, builder), station("ef-1", StationKind::filter, filter_1),
         station("ef-2", StationKind::filter, filter_2), station("rec-1", StationKind::record, builder)};
-    EventLook look{{}, [](ConstData event) { return json::object{{"bytes", event.size()}}; }};
+    EventLook look{{}, [](ConstData event) { return json::object{{"bytes", event.size()}}; }, Bytes{64U << 10}};
 };
 
 TEST_F(EventLookTest, AnEventIsDescribedAndItsBytesAreKept) {
@@ -105,14 +105,17 @@ TEST_F(EventLookTest, AWishThatIsWrongAndAStationThatHasNoEventsAreRefusedInOneL
 }
 
 TEST_F(EventLookTest, AnAnswerOfAnyKindIsAnswered) {
-    filter_1.response = {.status = 200, .body = R"({"passed":1200,"too_large":3,"later":1})"};
+    filter_1.response = {.status = 200,
+                         .body = R"({"passed":1200,"too_large":3,"streams":["physics_Main"],"later":1})"};
     const auto none = document("station=ef-1");
     EXPECT_TRUE(none.at("event").is_null());
     EXPECT_EQ(none.at("passed").to_number<int>(), 1200);
     EXPECT_EQ(none.at("too_large").to_number<int>(), 3);
+    EXPECT_EQ(none.at("streams").at(0).as_string(), "physics_Main");
     for (const auto& [status, body] : {std::pair{200U, "[]"},
                                        {200U, "no JSON"},
                                        {200U, R"({"passed":"x"})"},
+                                       {200U, R"({"passed":1,"streams":"x"})"},
                                        {503U, "{\"error\":\"eight wait\"}"}}) {
         filter_1.response = {.status = status, .body = body};
         const auto got = ask("station=ef-1");
@@ -125,10 +128,10 @@ TEST_F(EventLookTest, AnAnswerOfAnyKindIsAnswered) {
 }
 
 TEST_F(EventLookTest, OldEventsMakeRoomForNewOnes) {
-    filter_1.response.body.assign(8U << 20, 'x');
+    filter_1.response.body.assign(8U << 10, 'x');
     for (std::size_t i = 1; i <= 9; ++i) EXPECT_EQ(document("station=ef-1").at("id").to_number<std::size_t>(), i);
     EXPECT_EQ(look.bytes("1").status, 404U);
-    EXPECT_EQ(look.bytes("2").body.size(), 8U << 20);
+    EXPECT_EQ(look.bytes("2").body.size(), 8U << 10);
     filter_1.response.body = "x";
     for (std::size_t i = 0; i < EventLook::kept_max; ++i) static_cast<void>(document("station=ef-1"));
     EXPECT_EQ(look.bytes("9").status, 404U);

@@ -177,7 +177,7 @@ export const page = {
             setText(said, `An event of ${got.station}. Of those that pass, some are never looked at: data do not wait.`, 300);
           } else {
             passed += got.passed;
-            setText(said, app.live && !["running", "stopping"].includes(app.live.partition.state) ? "No event passes: no run goes on." : `No such event yet among ${count(passed)} that were looked at in ${got.station}${got.too_large > 0 ? `; ${count(got.too_large)} are larger than 16 MiB` : ""}.`, 300);
+            setText(said, app.live && !["running", "stopping"].includes(app.live.partition.state) ? "No event passes: no run goes on." : `No such event yet among ${count(passed)} that were looked at in ${got.station}${got.too_large > 0 ? `; ${count(got.too_large)} are larger than 16 MiB` : ""}${list(got.streams).length ? `; streams that pass there: ${got.streams.join(", ")}` : ""}.`, 600);
             await new Promise((soon) => setTimeout(soon, 300));
           }
         }

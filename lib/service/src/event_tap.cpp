@@ -57,6 +57,15 @@ bool may_have(const std::string& stream, std::span<const StreamTag> tags) {
            std::ranges::any_of(tags, [&](const StreamTag& tag) { return stream_key(tag) == stream; });
 }
 
+/// For an answer that has to say why there was no event.
+void note_streams(std::vector<std::string>& seen, std::span<const StreamTag> tags) {
+    for (const auto& tag : tags) {
+        auto key = stream_key(tag);
+        if (seen.size() < EventTap::streams_max && std::ranges::find(seen, key) == seen.end())
+            seen.push_back(std::move(key));
+    }
+}
+
 }  // namespace
 
 Result<TapWish> parse_tap_wish(std::string_view query) {
@@ -83,9 +92,11 @@ void EventTap::offer(std::span<const ConstData> pieces, const Facts& facts, cons
         for (auto& waiting : waiting_) {
             ++waiting.so_far.passed;
             const auto& wish = waiting.wish;
-            if ((wish.incomplete && !facts.incomplete) || !may_have(wish.stream, facts.tags) || size < wish.size_min ||
-                size > wish.size_max)
+            if (!may_have(wish.stream, facts.tags)) {
+                note_streams(waiting.so_far.streams, facts.tags);
                 continue;
+            }
+            if ((wish.incomplete && !facts.incomplete) || size < wish.size_min || size > wish.size_max) continue;
             if (size > event_max.count()) {
                 ++waiting.so_far.too_large;
                 continue;

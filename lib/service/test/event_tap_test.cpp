@@ -103,6 +103,25 @@ TEST_F(Tap, ARequestThatWaitedInVainIsAnsweredWithHowManyPassed) {
     EXPECT_FALSE(tap.wanted());
 }
 
+TEST_F(Tap, WhoWishesForAStreamThatDoesNotComeIsToldWhichDo) {
+    const std::array both{parse_stream_key("physics_Main").value(), parse_stream_key("debug_x").value()};
+    ask({.stream = "physics_Mian"});
+    ask({.size_min = 100});
+    for (int i = 0; i < 3; ++i) offer("ab", false, both);
+    offer("cd");  // without a stream that is known
+    std::vector<StreamTag> many;
+    for (int i = 0; i < 100; ++i) many.push_back(parse_stream_key("physics_" + std::to_string(i)).value());
+    tap.expire(SteadyTime::max());
+    ASSERT_EQ(got.size(), 2U);
+    EXPECT_EQ(got[0].streams, (std::vector<std::string>{"physics_Main", "debug_x"}));
+    EXPECT_TRUE(got[1].streams.empty());
+    ask({.stream = "physics_Mian"});
+    offer("ab", false, many);
+    tap.expire(SteadyTime::max());
+    ASSERT_EQ(got.size(), 3U);
+    EXPECT_EQ(got[2].streams.size(), EventTap::streams_max);
+}
+
 TEST_F(Tap, MemoryAndThoseWhoWaitAreBounded) {
     for (std::size_t i = 0; i < EventTap::waiting_max; ++i) ask({});
     EXPECT_TRUE(got.empty());

@@ -3,13 +3,40 @@
 
 #include <fmt/format.h>
 
-#include <optional>
-
 #include "cli/output.hpp"
+#include "cli/terminal/screen_text.hpp"
 #include "files/objects/object_view.hpp"
 #include "weir/base/endian.hpp"
 
 namespace weir::app {
+namespace {
+
+struct EventWords {
+    std::string global_id = "-", level1_id = "-", lumi_block = "-", robs = "-", tags = "-";
+};
+
+EventWords words_of(const EventSummary& summary) {
+    EventWords words;
+    if (summary.ids) {
+        words.global_id = fmt::to_string(number(summary.ids->global_id));
+        words.level1_id = fmt::format("{:#010x}", number(summary.ids->level1_id));
+        words.lumi_block = fmt::to_string(number(summary.ids->lumi_block));
+    }
+    if (summary.robs) words.robs = fmt::to_string(*summary.robs);
+    if (!summary.tags.empty()) words.tags = printable(fmt::format("{}", fmt::join(summary.tags, ",")));
+    return words;
+}
+
+/// Behind a line, and below it.
+std::string trouble_and_results(const EventSummary& summary) {
+    auto text = summary.trouble ? fmt::format("  ! {}\n", printable(summary.trouble->message())) : std::string("\n");
+    for (const auto& result : summary.results)
+        text += fmt::format("        level-2 result {:#010x}: {}", number(result.source),
+                            text_of(view_object(result.bytes), 8).substr(8));
+    return text;
+}
+
+}  // namespace
 
 std::string event_words(const EventSummary& summary, ConstData bytes) {
     auto text =
@@ -31,24 +58,18 @@ std::string event_words(const EventSummary& summary, ConstData bytes) {
 }
 
 std::string event_line(const EventSummary& summary) {
-    const auto text = [](const auto& value) { return value ? fmt::to_string(*value) : std::string("-"); };
-    std::optional<std::uint64_t> id, lumi_block;
-    std::string level1_id = "-";
-    if (summary.ids) {
-        id = number(summary.ids->global_id);
-        lumi_block = number(summary.ids->lumi_block);
-        level1_id = fmt::format("{:#010x}", number(summary.ids->level1_id));
-    }
-    auto tags = printable(fmt::format("{}", fmt::join(summary.tags, ",")));
-    if (tags.empty()) tags = "-";
-    auto line = fmt::format("{:>6}  {:>12}  {:>10}  {:>5}  {:>10}  {:>5}  {:08x}  {}", summary.block.number, text(id),
-                            level1_id, text(lumi_block), summary.block.separator.size, text(summary.robs),
-                            summary.adler32, tags);
-    line += summary.trouble ? fmt::format("  ! {}\n", printable(summary.trouble->message())) : std::string("\n");
-    for (const auto& result : summary.results)
-        line += fmt::format("        level-2 result {:#010x}: {}", number(result.source),
-                            text_of(view_object(result.bytes), 8).substr(8));
-    return line;
+    const auto words = words_of(summary);
+    return fmt::format("{:>6}  {:>12}  {:>10}  {:>5}  {:>10}  {:>5}  {:08x}  {}", summary.block.number, words.global_id,
+                       words.level1_id, words.lumi_block, summary.block.separator.size, words.robs, summary.adler32,
+                       words.tags) +
+           trouble_and_results(summary);
+}
+
+std::string tapped_event_line(std::string_view station, const EventSummary& summary) {
+    const auto words = words_of(summary);
+    return fmt::format("{}  {:>11}  {:>10}  {:>5}  {:>9}  {:>4}  {}", screen_cell(station, 12), words.global_id,
+                       words.level1_id, words.lumi_block, summary.block.separator.size, words.robs, words.tags) +
+           trouble_and_results(summary);
 }
 
 }  // namespace weir::app

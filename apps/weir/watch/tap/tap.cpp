@@ -9,6 +9,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <set>
 
 #include "cli/output.hpp"
 #include "cli/process/signals.hpp"
@@ -22,6 +23,7 @@
 #include "weir/base/source_id.hpp"
 #include "weir/base/system_clock.hpp"
 #include "weir/service/control_calls.hpp"
+#include "weir/service/event_tap.hpp"
 
 namespace weir::app {
 namespace {
@@ -33,7 +35,6 @@ constexpr auto tap_wait = 1'000ms;       // of a station, for the next event
 constexpr auto tap_deadline = 10'000ms;  // for an answer
 constexpr auto asked_again = 1'000ms;    // of a station that did not answer
 constexpr auto said_after = 10s;         // without an event
-constexpr std::size_t station_columns = 12;
 constexpr Bytes tap_answer_max = 128_MiB;
 
 struct TapOptions {
@@ -119,8 +120,7 @@ public:
     /// Until it has as many as wanted, or a signal ends it.
     Result<> run() {
         last_event_ = clock_.now();
-        if (!options_.hex && !options_.json && !options_.raw)
-            print("{} {}", screen_cell("# station", station_columns), event_titles.substr(1));
+        if (!options_.hex && !options_.json && !options_.raw) print(tapped_event_titles);
         Result<> tapped;
         while (tapped && !enough() && !Signals::pending(0ms) && output_errno() == 0) tapped = look();
         if (!file_) return tapped;
@@ -217,11 +217,20 @@ private:
                 json::Fields fields(*document, "the answer");
                 passed_ += fields.number("passed", 0);
                 too_large_ += fields.number("too_large", 0);
+                note_streams(fields);
             } else {
                 WEIR_TRY(look_again(*station, answer ? answer->error() : answer.error().message()));
             }
         }
         return {};
+    }
+
+    void note_streams(json::Fields& fields) {
+        const auto* streams = fields.array("streams", service::EventTap::streams_max);
+        if (streams == nullptr) return;
+        for (const auto& stream : *streams)
+            if (const auto* text = stream.if_string(); text && streams_.size() < service::EventTap::streams_max)
+                streams_.insert(screen_text(std::string_view(*text), 60));
     }
 
     /// It was replaced, perhaps. Error: run control is gone too, or the station refuses the question.
@@ -255,7 +264,7 @@ private:
         } else if (options_.hex) {
             print("# from {}\n{}", screen_text(station, 80), event_words(summary, bytes));
         } else {
-            print("{} {}", screen_cell(station, station_columns), event_line(summary));
+            print(tapped_event_line(station, summary));
         }
         flush_output();
         return {};
@@ -264,8 +273,9 @@ private:
     void say_that_none_comes() {
         if (clock_.now() - last_event_ < said_after || std::exchange(said_, true)) return;
         complain(weir_tap,
-                 fmt::format("no such event among {} that were looked at{}; still asking", with_commas(passed_),
-                             too_large_ > 0 ? fmt::format(" ({} larger than 16 MiB)", with_commas(too_large_)) : ""));
+                 fmt::format("no such event among {} that were looked at{}{}; still asking", with_commas(passed_),
+                             too_large_ > 0 ? fmt::format(" ({} larger than 16 MiB)", with_commas(too_large_)) : "",
+                             streams_.empty() ? "" : fmt::format(", of streams {}", fmt::join(streams_, ", "))));
     }
 
     const TapOptions& options_;
@@ -277,6 +287,7 @@ private:
     std::optional<TapFile> file_;
     SteadyTime next_show_{}, last_event_{};
     std::uint64_t shown_ = 0, passed_ = 0, too_large_ = 0;
+    std::set<std::string> streams_;  // of events that passed, for one who wished for another stream
     bool said_ = false;
     std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
     std::unique_ptr<service::ControlCalls> calls_;  // the last member: it ends first

@@ -107,6 +107,8 @@ service::HttpResponse EventLook::described(const std::string& station, Result<se
         document["event"] = nullptr;
         document["passed"] = fields.number("passed", 0);
         document["too_large"] = fields.number("too_large", 0);
+        if (const auto* streams = fields.array("streams", service::EventTap::streams_max))
+            document["streams"] = *streams;
         if (const auto read = fields.result(); !read)
             return service::http_error(502, fmt::format("{}: {}", station, read.error().message()));
     }
@@ -117,7 +119,7 @@ std::uint64_t EventLook::keep(std::string bytes) {
     const std::scoped_lock lock(mutex_);
     kept_bytes_ += bytes.size();
     kept_.push_back({++last_, std::move(bytes)});
-    while (kept_.size() > kept_max || kept_bytes_ > kept_bytes_max.count()) {
+    while (kept_.size() > kept_max || kept_bytes_ > kept_bytes_max_.count()) {
         kept_bytes_ -= kept_.front().bytes.size();
         kept_.pop_front();
     }

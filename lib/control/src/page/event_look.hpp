@@ -23,11 +23,11 @@ namespace weir::control {
 class EventLook {
 public:
     static constexpr std::size_t under_way_max = 8;
-    static constexpr std::size_t kept_max = 64;        // events
-    static constexpr Bytes kept_bytes_max{64U << 20};  // of them all
+    static constexpr std::size_t kept_max = 64;  // events
 
-    EventLook(std::optional<service::ControlTls> tls, DescribeEvent describe)
-        : tls_(std::move(tls)), describe_(std::move(describe)) {}
+    /// `kept_bytes_max`: of the events that are kept, together.
+    EventLook(std::optional<service::ControlTls> tls, DescribeEvent describe, Bytes kept_bytes_max = Bytes{64U << 20})
+        : tls_(std::move(tls)), describe_(std::move(describe)), kept_bytes_max_(kept_bytes_max) {}
 
     /// GET /event?station=NAME&... with the wishes of GET /tap. Without a station: filters in turn, or builders where
     /// there are none.
@@ -48,6 +48,7 @@ private:
 
     const std::optional<service::ControlTls> tls_;
     const DescribeEvent describe_;
+    const Bytes kept_bytes_max_;
     mutable std::mutex mutex_;
     std::deque<Kept> kept_;
     std::size_t kept_bytes_ = 0;

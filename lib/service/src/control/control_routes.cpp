@@ -92,7 +92,9 @@ void tap_event(SampledEvents& samples, const Clock& clock, const HttpRequest& re
     samples.tap().ask(std::move(*wish), clock.now(), [answer](Tapped tapped) {
         if (tapped.refused) return answer(http_error(503, "as many taps as there may be wait here already; ask later"));
         if (tapped.event) return answer({.status = 200, .body = std::move(*tapped.event), .content_type = object_type});
-        answer(as_json({{"passed", tapped.passed}, {"too_large", tapped.too_large}}));
+        json::array streams;
+        for (const auto& stream : tapped.streams) streams.emplace_back(json::safe(stream));
+        answer(as_json({{"passed", tapped.passed}, {"too_large", tapped.too_large}, {"streams", std::move(streams)}}));
     });
 }
 

@@ -46,12 +46,14 @@ struct Tapped {
     std::optional<std::string> event{};  // its bytes
     std::uint64_t passed = 0;            // that were looked at meanwhile
     std::uint64_t too_large = 0;         // of them, which would have taken more memory than there is for it
+    std::vector<std::string> streams{};  // of them, where one is wished for: the others that are known, each once
     bool refused = false;                // too many wait already
 };
 
 class EventTap {
 public:
     static constexpr std::size_t waiting_max = 8;
+    static constexpr std::size_t streams_max = 32;  // that an answer names
     static constexpr Bytes event_max{16U << 20};
 
     using Done = std::function<void(Tapped)>;  // called once, from any thread; must not wait
