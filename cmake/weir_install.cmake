@@ -134,6 +134,10 @@ if(TARGET weir)
                 ${PROJECT_SOURCE_DIR}/monitoring/alertmanager.example.yml
           DESTINATION ${CMAKE_INSTALL_DATADIR}/weir/monitoring)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/monitoring/grafana DESTINATION ${CMAKE_INSTALL_DATADIR}/weir/monitoring)
+  install(PROGRAMS ${PROJECT_SOURCE_DIR}/monitoring/webhook DESTINATION ${CMAKE_INSTALL_DATADIR}/weir/monitoring)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/monitoring/notify DESTINATION ${CMAKE_INSTALL_DATADIR}/weir/monitoring
+          USE_SOURCE_PERMISSIONS)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/alerts DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/weir)
 endif()
 
 # What must be there before anything is installed; the root's first install rule looks.

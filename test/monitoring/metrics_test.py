@@ -81,10 +81,12 @@ class Metrics(weir_program.ProgramTest):
             self.assertEnds(agent.stop(), 0)
 
     def test_a_recorder_alone_and_a_scrub(self):
-        with RecorderProcess(self.folder, self.folder / "data", "--metrics", "127.0.0.1:0") as recorder:
+        disks = [word for i in range(7) for word in ("--dir", self.folder / f"disk-{i}")]  # eight, with the first
+        with RecorderProcess(self.folder, self.folder / "data", *disks, "--metrics", "127.0.0.1:0") as recorder:
             self.assertEnds(run("send", "--to", recorder.address, "--run", 7, "--events", 300), 0)
             port = recorder.printed(r"metrics on port (\d+)").group(1)
-            self.assertWell("weir record", monitored.get(f"http://127.0.0.1:{port}/metrics"))
+            found = self.assertWell("weir record", monitored.get(f"http://127.0.0.1:{port}/metrics"))
+            self.assertEqual(sum(name.startswith("weir_volume_full{") for name in found), 8)
             self.assertEnds(recorder.stop(), 0)
         self.assertEnds(run("sum", "-r", "-o", self.folder / "sums", self.folder / "data"), 0)
         file = self.folder / "scrub.prom"

@@ -16,7 +16,7 @@ import weir_program
 from browser import Browser, Partition, take_control, until, until_text
 from mounting import why_no_mount
 from weir_process import wait_until
-from weir_program import ProgramTest
+from weir_program import ProgramTest, run
 
 
 def report(what, seconds):
@@ -121,6 +121,24 @@ class PageTest(ProgramTest):
         until_text(page, "main", "1 of the last")
         page.get_by_role("button", name="Release").click()
         until_text(page, "#holder", "Nobody is in control")
+        self.assertQuiet()
+
+    def test_what_was_wrong_with_a_run_is_read_under_runs_and_in_its_status(self):
+        partition = self.partition()
+        page = self.browser.page(partition.address)
+        self.assertEnds(run("run", "start", "--dir", partition.directory, timeout=150), 0)
+        until_text(page, "#verdict", "Data are taken and kept")
+        supervisor = next(s for s in self.get(partition, "/partition")["stations"] if s["kind"] == "supervise")
+        os.kill(supervisor["pid"], signal.SIGKILL)  # no run goes on without it
+        wait_until(lambda: (self.get(partition, "/partition")["last"] or {}).get("problems"), "the run is over, and not well")
+        problem = self.get(partition, "/partition")["last"]["problems"][0]
+        page.get_by_role("link", name="Runs").click()
+        until_text(page, "main", "not well")
+        page.get_by_role("link", name="1", exact=True).click()
+        until_text(page, "main", "✖ " + problem[:200])
+        status = self.assertEnds(run("run", "status", "--dir", partition.directory), 0).out
+        self.assertIn(f"run 1 had a problem: {problem}\n", status)
+        self.assertIn(f"the page is at {partition.address}\n", status)
         self.assertQuiet()
 
     def test_histograms_move_beside_a_reference_and_hostile_ones_are_texts(self):

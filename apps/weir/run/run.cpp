@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weir run`: run control of a partition in the foreground, with all its stations, here or through agents.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -293,11 +294,12 @@ int run_run(RunOptions& options) {
         RunPlace::announce(directory->path(), server->address(), partition->name,
                            access ? access->tls : transport::TlsFiles{}, {joins ? joins->address() : "", options.wait});
     if (!announced) return fail_with(weir_run, announced.error());
-    if (options.wait)
+    if (options.wait || ::isatty(STDERR_FILENO) != 0)
         complain(weir_run,
-                 fmt::format("run control is at {}://{} ({}{}); weir run start --dir {}", access ? "https" : "http",
+                 fmt::format("run control is at {}://{} ({}{}); weir run {} --dir {}", access ? "https" : "http",
                              server->address(), access ? "TLS, listens at " + options.listen : "this machine only",
-                             joins ? "; hosts join at " + joins->address() : "", directory->path().native()));
+                             joins ? "; hosts join at " + joins->address() : "", options.wait ? "start" : "status",
+                             directory->path().native()));
 
     if (view) complain(weir_run, fmt::format("whoever has this address looks at the page: {}", view->address()));
 

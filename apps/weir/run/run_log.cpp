@@ -12,6 +12,7 @@
 #include "run/records/find_record.hpp"
 #include "run/remote_calls.hpp"
 #include "weir/base/system_clock.hpp"
+#include "weir/catalogue/run_record_file.hpp"
 
 namespace weir::app {
 namespace {
@@ -46,8 +47,12 @@ Result<LogFilter> filter_of(const RunLogOptions& options) {
     const RecordPlace place{.directory = options.run.directory};
     const auto record = WEIR_TRY(find_record(RunNumber{options.of_run}, place));
     filter.since = std::max(filter.since.value_or(record.started), record.started);
-    if (const auto next = find_record(RunNumber{options.of_run + 1}, place))
+    const auto records = WEIR_TRY(catalogue::run_record_files(place.directory));
+    for (const auto& path : records) {  // of all: numbers may be left out
+        const auto next = catalogue::read_run_record(path);
+        if (!next || number(next->run) <= options.of_run || next->started < record.started) continue;
         filter.until = std::min(filter.until.value_or(next->started), next->started);
+    }
     return filter;
 }
 

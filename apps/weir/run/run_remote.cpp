@@ -86,6 +86,21 @@ int show(const RemoteOptions& options, const json::value& partition) {
     return exit_good;
 }
 
+/// Below the status: where the page is, and what is wrong with the run that ended last.
+void show_page_and_last(const RemoteOptions& options, const json::value& partition) {
+    if (const auto place = find_run(options.run))
+        print("the page is at {}://{}\n", place->tls ? "https" : "http", place->address);
+    json::Fields fields(partition, "the answer");
+    const auto* last = fields.object("last");
+    if (last == nullptr) return;
+    const auto* run = last->if_contains("run");
+    const auto* problems = last->if_contains("problems");
+    if (run == nullptr || !run->is_number() || problems == nullptr || !problems->is_array()) return;
+    for (const auto& problem : problems->get_array())
+        if (problem.is_string())
+            print("run {} had a problem: {}\n", run->to_number<std::uint64_t>(), printable(problem.get_string()));
+}
+
 /// What a run left: its problems, each as a line on stderr.
 int complain_of(const RemoteOptions& options, const json::object& result) {
     const auto* problems = result.if_contains("problems");
@@ -184,7 +199,10 @@ int run_remote(const RemoteOptions& options) {
         const auto partition = partition_of(client);
         if (!partition) return fail_without_answer(me(options), partition.error(), options.run);
         const int shown = show(options, *partition);
-        if (options.command == "status" && !options.json) show_alarms(client);
+        if (options.command == "status" && !options.json) {
+            show_page_and_last(options, *partition);
+            show_alarms(client);
+        }
         return shown;
     }
     json::object command{{"command", options.command}};

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <utility>
 
+#include "weir/base/report.hpp"
 #include "weir/base/source_id.hpp"
 #include "weir/base/stream_tag.hpp"
 
@@ -26,7 +27,8 @@ std::optional<std::uint64_t> tap_number(std::string_view text) {
 
 Result<> read_tap_field(std::string_view key, std::string_view value, TapWish& wish) {
     const auto wrong = [&](const char* is) {
-        return fail(Errc::usage, fmt::format("{}={} is no wish; {}", key.substr(0, 40), value.substr(0, 100), is));
+        return fail(Errc::usage,
+                    fmt::format("{}={} is no wish; {}", on_one_line(key, 40), on_one_line(value, 100), is));
     };
     const auto number = tap_number(value);
     if (key == "stream") {

@@ -122,6 +122,15 @@ TEST_F(Tap, WhoWishesForAStreamThatDoesNotComeIsToldWhichDo) {
     EXPECT_EQ(got[2].streams.size(), EventTap::streams_max);
 }
 
+TEST(TapWishOfAQuery, ThatIsWrongIsRefusedInOneLineWhateverItHas) {
+    for (const auto query : {std::string_view("wait=100R\n\0", 12), std::string_view("a\nb=c"),
+                             std::string_view("stream=\n"), std::string_view("source=\r\n")}) {
+        const auto wish = parse_tap_wish(query);
+        ASSERT_FALSE(wish);
+        EXPECT_EQ(wish.error().message().find_first_of("\r\n"), std::string::npos) << wish.error().message();
+    }
+}
+
 TEST_F(Tap, MemoryAndThoseWhoWaitAreBounded) {
     for (std::size_t i = 0; i < EventTap::waiting_max; ++i) ask({});
     EXPECT_TRUE(got.empty());

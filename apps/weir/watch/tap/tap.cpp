@@ -246,6 +246,7 @@ private:
 
     Result<> show(const std::string& station, ConstData bytes) {
         ++shown_;
+        said_ = false;
         last_event_ = clock_.now();
         if (options_.rate > 0)
             next_show_ = last_event_ + std::chrono::duration_cast<std::chrono::nanoseconds>(
