@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page of weir run in a real browser: what an operator does in a shift, many tabs at once, and a run control that is frozen.
 Times are printed, not judged: other programs may be using the machine."""
+import contextlib
 import json
 import os
 import re
@@ -228,7 +229,7 @@ def see(event):
         weir_program.run("run", "start", "--dir", partition.directory, timeout=200)
         until_text(page, "#verdict", "Data are taken and kept")
         until(page, "() => document.querySelector('.head').dataset.tone === 'bad'", "the head is red")
-        until_text(page, "#verdict", "NOTHING IS RECORDED: rec-1 has no disk with space")
+        until_text(page, "#verdict", "NOTHING IS RECORDED: rec-1 has no disk that takes events")
         page.get_by_role("link", name="Files").click()
         until_text(page, "main", "FULL: rec-1 takes no more events")
         until_text(page, "main", "✖ full")
@@ -246,9 +247,10 @@ def see(event):
         recorder = next(s["pid"] for s in self.get(partition, "/partition")["stations"] if s["name"] == "rec-1")
         os.kill(recorder, signal.SIGSTOP)
         try:
-            report("a recorder that hangs is in the head after", until_text(page, "#verdict", "NOTHING IS RECORDED"))
+            report("a recorder that hangs is in the head after", until_text(page, "#verdict", "is not known whether data are recorded: rec-1 does not answer"))
         finally:
-            os.kill(recorder, signal.SIGCONT)
+            with contextlib.suppress(ProcessLookupError):  # replaced, on a busy machine
+                os.kill(recorder, signal.SIGCONT)
         until_text(page, "#verdict", "Data are taken and kept")
         weir_program.run("run", "stop", "--dir", partition.directory, timeout=200)
         self.assertQuiet()

@@ -23,6 +23,10 @@ constexpr auto looked_every = 1s;
 
 StopProgress::StopProgress(std::string me, const service::ControlClient& client, const Clock& clock)
     : me_(std::move(me)), client_(client), clock_(clock), begin_(clock.now()) {
+    look_for_last();
+}
+
+void StopProgress::look_for_last() {
     const auto page = body_of(client_.get(fmt::format("/log?after={}", std::numeric_limits<std::uint64_t>::max())));
     if (!page) return;
     json::Fields fields(*page, "the answer");
@@ -35,14 +39,15 @@ void StopProgress::step() {
     asked_ = now;
     if (!std::exchange(said_, true))
         complain(me_, "waits until the run has stopped; Ctrl-C ends this command only, and the run stops all the same");
-    const auto page = body_of(client_.get(fmt::format("/log?after={}", after_)));
+    if (!after_) return look_for_last();  // what came before is no news of this stop
+    const auto page = body_of(client_.get(fmt::format("/log?after={}", *after_)));
     if (!page) return;
     json::Fields fields(*page, "the answer");
     const auto* lines = fields.array("lines", 100'000);
     if (lines == nullptr) return;
     for (const auto& line : *lines) {
         json::Fields of_line(line, "a line");
-        after_ = std::max(after_, of_line.number("number", after_));
+        after_ = std::max(*after_, of_line.number("number", *after_));
         if (of_line.text("station", "") != "run") continue;
         const auto entry = service::parse_log_line(of_line.text("text", "", 16'384), {});
         complain(me_, fmt::format("run control: {}", entry.text));

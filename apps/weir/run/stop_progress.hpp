@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "weir/base/clock.hpp"
@@ -21,13 +22,15 @@ public:
     void step();
 
 private:
+    void look_for_last();
+
     const std::string me_;
     const service::ControlClient& client_;
     const Clock& clock_;
     const SteadyTime begin_;
     SteadyTime asked_{};
-    std::uint64_t after_ = 0;  // number of the last line that was read
-    bool said_ = false;        // that it waits
+    std::optional<std::uint64_t> after_{};  // number of the last line that was read
+    bool said_ = false;                     // that it waits
 };
 
 }  // namespace weir::app

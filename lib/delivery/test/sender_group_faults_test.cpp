@@ -2,6 +2,7 @@
 // Senders that are refused or cannot be opened, and receivers that come and go while threads send.
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <array>
 #include <random>
 
@@ -121,9 +122,9 @@ TEST_F(SenderGroupTest, OfSeveralRecordersOneThatRefusesCostsNothingAndAllThatRe
     two.sink.answers = false;
     one.start();
     open({.move_after = 0ms, .fail_after = 0ms});
-    ASSERT_TRUE(group->set_receivers(Choice::least_loaded, {peer(1, one)}));
-    give_all(1, 3);
+    // Both from the begin: while the second may still come, the refusal of the first ends no send, however early it is.
     ASSERT_TRUE(group->set_receivers(Choice::least_loaded, {peer(1, one), peer(2, two)}));
+    give_all(1, 3);
     two.start();
     ASSERT_TRUE(eventually([&] {
         group->look_after(now);
@@ -131,9 +132,9 @@ TEST_F(SenderGroupTest, OfSeveralRecordersOneThatRefusesCostsNothingAndAllThatRe
     }));
     {
         const std::scoped_lock lock(mutex);
-        ASSERT_FALSE(reports.empty());
-        EXPECT_NE(reports[0].find("recorder rec-1 refuses: "), std::string::npos) << reports[0];
-        EXPECT_NE(reports[0].find("its 3 events go to the others"), std::string::npos) << reports[0];
+        EXPECT_TRUE(std::ranges::any_of(reports, [](const std::string& report) {
+            return report.find("recorder rec-1 refuses: ") != report.npos;
+        })) << testing::PrintToString(reports);
     }
     EXPECT_FALSE(group->failure().has_value());
     two.receiver->stop(0ms);

@@ -31,9 +31,9 @@ function verdictAlone(live, says) {
 }
 
 /// Recorders that take nothing, and why: [{name, why}].
-export function deafRecorders(stations) {
+export function deafRecorders(stations, recorded) {
   return stations.filter((s) => s.kind === "record").flatMap((s) => {
-    const why = s.error ? "has an error" : s.state === "gone" ? "is gone" : s.silent_seconds > 2 ? "does not answer" : s.counters.paused > 0 ? "has no disk with space" : "";
+    const why = s.error && !(recorded > 0) ? "has an error" : s.state === "gone" ? "is gone" : s.silent_seconds > 2 ? "does not answer" : s.counters.paused > 0 ? "has no disk that takes events" : "";
     return why ? [{name: s.name, why}] : [];
   });
 }
@@ -41,10 +41,12 @@ export function deafRecorders(stations) {
 /// A run that goes on.
 function verdictRunning(live, {quiet, still}, says) {
   const {partition: {rates}, stations} = live;
-  const deaf = deafRecorders(stations);
+  const deaf = deafRecorders(stations, rates.recorded);
   const who = deaf.slice(0, 3).map((r) => `${clean(r.name, 60)} ${r.why}`).join(", ") + (deaf.length > 3 ? `, and ${count(deaf.length - 3)} more` : "");
   const waiting = stations.filter((s) => s.kind === "assign").reduce((sum, s) => sum + s.ledger.in_hand, 0);
-  if (deaf.length > 0 && deaf.length === stations.filter((s) => s.kind === "record").length) return says("bad", `NOTHING IS RECORDED: ${who}. ${waiting > 0 ? `${count(waiting)} events wait.` : ""}`);
+  const all = deaf.length > 0 && deaf.length === stations.filter((s) => s.kind === "record").length;
+  if (all && deaf.some((r) => r.why === "does not answer") && quiet <= 5) return says("bad", `It is not known whether data are recorded: ${who}.`);
+  if (all) return says("bad", `NOTHING IS RECORDED: ${who}. ${waiting > 0 ? `${count(waiting)} events wait.` : ""}`);
   if (quiet > 5 && (waiting > 0 && rates.built === 0 || !stations.some((s) => s.kind === "filter")))
     return says("bad", `NOTHING IS RECORDED for ${lasts(quiet)}${waiting > 0 ? `: ${count(waiting)} events wait` : ""}.`);
   if (deaf.length > 0) return says("warn", `${who}; the other recorders take ${perSecond(rates.recorded)}, ${bytes(rates.bytes)}/s to disk.`);
@@ -68,8 +70,10 @@ export function verdict(live, times) {
     case "ready": return says(live.latched > 0 ? "warn" : "idle", "No run: nothing is recorded. All stations are ready.");
     case "starting": return says("wait", "The run is starting.");
     case "stopping": {
-      const [first] = deafRecorders(live.stations);
-      return first ? says("bad", `The run cannot stop: what is in hand cannot be written, ${clean(first.name, 60)} ${first.why}.`) : says("wait", "The run is stopping: what is in hand is being written.");
+      const deaf = deafRecorders(live.stations, p.rates.recorded);
+      const first = deaf.length > 0 ? `${clean(deaf[0].name, 60)} ${deaf[0].why}` : "";
+      if (first && deaf.length < live.stations.filter((s) => s.kind === "record").length) return says("wait", `The run is stopping: what is in hand is being written; ${first}.`);
+      return first ? says("bad", `The run cannot stop: what is in hand cannot be written, ${first}.`) : says("wait", "The run is stopping: what is in hand is being written.");
     }
     case "coming up": return says("wait", "The stations are being started.");
     case "ending": return says("wait", "The stations are being ended.");
@@ -87,7 +91,7 @@ export function waits(live, before) {
   for (const s of live.stations) {
     const was = earlier.get(s.name);
     const say = (text, wrong = false) => found.push({key: `${s.name} ${text.replace(/\d/g, "")}`, text: `${s.name} ${text}`, wrong});
-    if (s.kind === "record" && s.counters.paused > 0) say("takes no more events: its disks are full", true);
+    if (s.kind === "record" && s.counters.paused > 0) say("takes no more events: no disk of it does", true);
     if (s.kind === "supervise" && grows("waits_for_units", s, was)) say("waits for processing units");
     if (s.kind === "supervise" && grows("waits_for_assigner", s, was)) say("waits for the DFM: no builder has credit");
     if (s.kind === "assign" && s.counters.waiting > 0) say(`has ${count(s.counters.waiting)} events that wait for a builder with credit`);

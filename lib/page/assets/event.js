@@ -153,10 +153,11 @@ export const page = {
       return answer.arrayBuffer();
     });
     view.element.hidden = true;
-    let number = 0, asking = false, following = false, passed = 0, askedAt = 0;
+    let number = 0, underWay = null, asking = false, following = false, passed = 0, askedAt = 0;
 
     async function next() {
       const mine = ++number;  // who asks again waits no more for what was asked before
+      underWay?.abort();
       asking = true;
       askedAt = performance.now();
       passed = following ? passed : 0;
@@ -165,9 +166,17 @@ export const page = {
       for (const [name, value] of [...wish]) if (!value) wish.delete(name);
       try {
         for (let found = false; !found && mine === number && performance.now() - askedAt < patience && form.isConnected;) {
-          const answer = await fetch("/event?" + wish, {signal: AbortSignal.timeout(20000)});
+          underWay = new AbortController();
+          const late = setTimeout((one) => one.abort(), 20000, underWay);
+          const answer = await fetch("/event?" + wish, {signal: underWay.signal});
           const got = await answer.json();
+          clearTimeout(late);
           if (mine !== number) return;
+          if (answer.status === 503) {  // others ask too
+            setText(said, "Waiting: " + got.error, 300);
+            await new Promise((soon) => setTimeout(soon, 500));
+            continue;
+          }
           if (!answer.ok) throw new Error(got.error);
           found = Boolean(got.event);
           if (found) {
@@ -177,7 +186,7 @@ export const page = {
             setText(said, `An event of ${got.station}. Of those that pass, some are never looked at: data do not wait.`, 300);
           } else {
             passed += got.passed;
-            setText(said, app.live && !["running", "stopping"].includes(app.live.partition.state) ? "No event passes: no run goes on." : `No such event yet among ${count(passed)} that were looked at in ${got.station}${got.too_large > 0 ? `; ${count(got.too_large)} are larger than 16 MiB` : ""}${list(got.streams).length ? `; streams that pass there: ${got.streams.join(", ")}` : ""}.`, 600);
+            setText(said, app.live && !["running", "stopping"].includes(app.live.partition.state) ? app.live.partition.state === "paused" ? "No event passes: the run is paused." : "No event passes: no run goes on." : `No such event yet among ${count(passed)} that were looked at in ${got.station}${got.too_large > 0 ? `; ${count(got.too_large)} are larger than 16 MiB` : ""}${list(got.streams).length ? `; streams that pass there: ${got.streams.join(", ")}` : ""}.`, 600);
             await new Promise((soon) => setTimeout(soon, 300));
           }
         }

@@ -52,7 +52,7 @@ export const page = {
   name: "files",
   title: "Files",
   make(app) {
-    let asking = false, askedAt = -1e9, got = null;
+    let asking = false, askedAt = -1e9, got = null, gotAt = 0, trouble = "";
     const disks = table([
       {title: "disk", class: "name", show: (v) => v.volume},
       machine,
@@ -77,10 +77,17 @@ export const page = {
       const free = [...ofDevice.values()].reduce((sum, one) => sum + one, 0);
       const rate = live.partition.rates.bytes;
       const deaf = live.stations.filter((s) => s.kind === "record" && s.counters.paused > 0);
-      disks.update(got.volumes.map((v) => ({...v, full: deaf.length > 0 && v.free < 0.2 * v.bytes, soon: v.free !== null && rate > 0 && free / rate < 7200})));
+      disks.update(got.volumes.map((v) => ({...v, full: v.free < 0.2 * v.bytes && deaf.some((s) => !v.host || s.host === v.host), soon: v.free !== null && rate > 0 && free / rate < 7200})));
       showMachines(disks, got.volumes, got.silent);
       const without = got.silent.length > 0 ? ` Without the disks of ${got.silent.join(", ")}.` : "";
-      setText(full, (deaf.length > 0 ? `FULL: ${deaf.map((s) => s.name).join(", ")} ${deaf.length === 1 ? "takes" : "take"} no more events; ${bytes(free)} are free.` : rate > 0 ? `Full in ${lasts(free / rate)} at ${bytes(rate)}/s; ${bytes(free)} are free.` : `${bytes(free)} are free; nothing is being written now.`) + without, 500);
+      if (trouble) {  // what was read before is no answer to what is free now
+        setText(full, `How much is free is not known for ${lasts((performance.now() - gotAt) / 1000)}: ${trouble}`, 500);
+        setAttribute(full, "data-tone", "bad");
+        return setText(title, "Disks and files as they were then.");
+      }
+      // A disk can also have failed: which one, its alarm says.
+      const word = got.volumes.some((v) => v.free !== null && v.free < 0.2 * v.bytes) ? "FULL" : "NO DISK TAKES EVENTS";
+      setText(full, (deaf.length > 0 ? `${word}: ${deaf.map((s) => s.name).join(", ")} ${deaf.length === 1 ? "takes" : "take"} no more events; ${bytes(free)} are free.` : rate > 0 ? `Full in ${lasts(free / rate)} at ${bytes(rate)}/s; ${bytes(free)} are free.` : `${bytes(free)} are free; nothing is being written now.`) + without, 500);
       setAttribute(full, "data-tone", deaf.length > 0 ? "bad" : rate > 0 && free / rate < 7200 ? "warn" : null);
       setText(title, got.run ? `Files of run ${got.run}, the newest first.` : "No run has files yet.");
     }
@@ -93,8 +100,11 @@ export const page = {
         const document = await answer.json();
         if (!answer.ok) throw new Error(document.error);
         got = document;
+        gotAt = performance.now();
+        trouble = "";
         if (app.live) draw(app.live);
       } catch (error) {
+        trouble = error.message;
         if (!got) setText(title, "The files cannot be shown: " + error.message);
       }
       asking = false;

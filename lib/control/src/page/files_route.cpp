@@ -118,7 +118,9 @@ FilesRoute::~FilesRoute() = default;
 
 service::HttpRoute FilesRoute::route() {
     return {service::HttpRoute::Method::get, "/files", [this](const auto& request, const auto& answer) {
-                const auto run = parse_run_number(page::query_value(request.query, "run"));
+                const auto asked = page::query_value(request.query, "run");
+                const auto run = parse_run_number(asked);
+                if (!asked.empty() && !run) return answer(service::http_error(400, "which run? /files?run=NUMBER"));
                 thread_->ask(request, answer,
                              [work = work_, run](const auto& stop) { return work->text_of(run, stop); });
             }};
