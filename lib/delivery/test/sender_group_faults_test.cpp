@@ -134,7 +134,7 @@ TEST_F(SenderGroupTest, OfSeveralRecordersOneThatRefusesCostsNothingAndAllThatRe
         const std::scoped_lock lock(mutex);
         EXPECT_TRUE(std::ranges::any_of(reports, [](const std::string& report) {
             return report.find("recorder rec-1 refuses: ") != report.npos;
-        })) << testing::PrintToString(reports);
+        })) << ::testing::PrintToString(reports);
     }
     EXPECT_FALSE(group->failure().has_value());
     two.receiver->stop(0ms);
