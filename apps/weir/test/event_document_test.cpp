@@ -76,9 +76,10 @@ TEST(EventDocument, OfAnyBytesIsADocumentAndOnlyPrintableLinesOfBoundedLength) {
         FileWalk::Block block;
         block.separator.size = static_cast<std::uint32_t>(bytes.size());
         const auto summary = summarize(block, bytes, BareEvents::format_of(bytes));
-        const auto shown = event_line(summary) + tapped_event_line("ef-1", summary);
-        ASSERT_LT(shown.size(), 200'000U);
-        for (const char c : shown) ASSERT_TRUE(c == '\n' || (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f));
+        for (const auto& shown : {event_line(summary), tapped_event_line("ef-1", summary)}) {
+            ASSERT_LT(shown.size(), 100'000U);
+            for (const char c : shown) ASSERT_TRUE(c == '\n' || (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f));
+        }
     }
 }
 

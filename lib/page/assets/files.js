@@ -77,7 +77,8 @@ export const page = {
       const free = [...ofDevice.values()].reduce((sum, one) => sum + one, 0);
       const rate = live.partition.rates.bytes;
       const deaf = live.stations.filter((s) => s.kind === "record" && s.counters.paused > 0);
-      disks.update(got.volumes.map((v) => ({...v, full: v.free < 0.2 * v.bytes && deaf.some((s) => !v.host || s.host === v.host), soon: v.free !== null && rate > 0 && free / rate < 7200})));
+      const shown = got.volumes.map((v) => ({...v, full: v.free !== null && v.free < 0.2 * v.bytes && deaf.some((s) => !v.host || s.host === v.host), soon: v.free !== null && rate > 0 && free / rate < 7200}));
+      disks.update(shown);
       showMachines(disks, got.volumes, got.silent);
       const without = got.silent.length > 0 ? ` Without the disks of ${got.silent.join(", ")}.` : "";
       if (trouble) {  // what was read before is no answer to what is free now
@@ -86,7 +87,7 @@ export const page = {
         return setText(title, "Disks and files as they were then.");
       }
       // A disk can also have failed: which one, its alarm says.
-      const word = got.volumes.some((v) => v.free !== null && v.free < 0.2 * v.bytes) ? "FULL" : "NO DISK TAKES EVENTS";
+      const word = shown.some((v) => v.full) ? "FULL" : "NO DISK TAKES EVENTS";
       setText(full, (deaf.length > 0 ? `${word}: ${deaf.map((s) => s.name).join(", ")} ${deaf.length === 1 ? "takes" : "take"} no more events; ${bytes(free)} are free.` : rate > 0 ? `Full in ${lasts(free / rate)} at ${bytes(rate)}/s; ${bytes(free)} are free.` : `${bytes(free)} are free; nothing is being written now.`) + without, 500);
       setAttribute(full, "data-tone", deaf.length > 0 ? "bad" : rate > 0 && free / rate < 7200 ? "warn" : null);
       setText(title, got.run ? `Files of run ${got.run}, the newest first.` : "No run has files yet.");
