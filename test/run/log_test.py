@@ -88,6 +88,12 @@ class LogTest(ProgramTest):
         self.end(partition)
         self.assertFiltered(partition.directory)
         self.assertOneLine(run("run", "log", "--dir", partition.directory, "--run", 77), 3, "77")
+        records = sorted(partition.directory.glob("weir.run.*.json"))
+        self.assertEqual(len(records), 2)
+        records[1].rename(records[0].with_name("weir.run.00000005.json"))  # as if numbers were left out
+        first = self.lines(partition.directory, "--run", 1)
+        self.assertTrue(any("run 1 is over" in line["text"] for line in first))
+        self.assertFalse(any("run 2 starts" in line["text"] for line in first), first)
 
     def test_as_json_each_line_of_stderr_is_a_document_of_any_station(self):
         partition = self.two_runs("--log-format", "json")

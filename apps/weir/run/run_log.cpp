@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fstream>
 #include <memory>
+#include <utility>
 
 #include "cli/output.hpp"
 #include "run/log_filter.hpp"
@@ -47,11 +48,14 @@ Result<LogFilter> filter_of(const RunLogOptions& options) {
     const RecordPlace place{.directory = options.run.directory};
     const auto record = WEIR_TRY(find_record(RunNumber{options.of_run}, place));
     filter.since = std::max(filter.since.value_or(record.started), record.started);
-    const auto records = WEIR_TRY(catalogue::run_record_files(place.directory));
-    for (const auto& path : records) {  // of all: numbers may be left out
+    const auto own = catalogue::run_record_path(place.directory, record.run).native();
+    const auto records = WEIR_TRY(catalogue::run_record_files(place.directory));  // by number; some may be left out
+    for (const auto& path : records) {
+        if (std::pair(path.native().size(), path.native()) <= std::pair(own.size(), own)) continue;
         const auto next = catalogue::read_run_record(path);
-        if (!next || number(next->run) <= options.of_run || next->started < record.started) continue;
+        if (!next) continue;
         filter.until = std::min(filter.until.value_or(next->started), next->started);
+        break;
     }
     return filter;
 }
