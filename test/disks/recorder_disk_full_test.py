@@ -5,7 +5,6 @@ Each round leaves a little space, sends more than fits, and looks: every file is
 there; then there is space again, and recording goes on by itself. By default the end of space moves in steps of 128
 bytes over a record (on ext4 of 1024); WEIR_EVERY_BYTE=1 moves it by one (on ext4 by 16), which takes about half an hour.
 """
-import errno
 import os
 import pathlib
 import select
@@ -13,6 +12,7 @@ import struct
 import subprocess
 
 import recorder_wire as wire
+from full_disk import fill
 from mounting import why_no_mount
 from recorder_files import listed
 from weir_process import RecorderProcess, main_without, wait_until
@@ -93,7 +93,7 @@ class DiskFull(ProgramTest):
         config = self.folder / "c.toml"
         config.write_text(CONFIG % direct)
         data, filler, rest = disk / "data", disk / "filler", disk / "rest"
-        self.fill(disk, rest, ROOM)
+        fill(disk, rest, ROOM)
         with RecorderProcess(self.folder, data, "--memory", "16MiB", "--event-max", "1MiB", "--sync-interval", "5ms", "--config",
                              config) as recorder:
             keeper = Keeper(recorder.port)
@@ -104,7 +104,7 @@ class DiskFull(ProgramTest):
             wait_until(lambda: "weir_until_full_seconds" in recorder.metrics(), "the time until the disk is full is a metric")
             wait_until(lambda: "disks full soon" in recorder.err, "the alarm comes before the disk is full")
             for shift in range(0, RECORD, step):
-                self.fill(disk, filler, 64 * 1024)
+                fill(disk, filler, 64 * 1024)
                 keeper.send(RECORD + 8 + shift)
 
                 def paused_after_some_more():  # what was taken ahead for a file on ext4 is filled first
@@ -131,21 +131,6 @@ class DiskFull(ProgramTest):
         self.assertEqual(self.assertEnds(run("verify", "--json", data), 0).json["bad"], [])
         self.assertEqual(sum(file["events"] for file in listed(data)), keeper.sequence)
         self.assertGreater(len(listed(data)), RECORD // step // 2)
-
-    def fill(self, disk, filler, leave):
-        def filled():  # the recorder may take space ahead between the two calls
-            free = os.statvfs(disk)
-            size = free.f_bavail * free.f_frsize - leave
-            with open(filler, "wb") as file:
-                try:
-                    if size > 0:
-                        os.posix_fallocate(file.fileno(), 0, size)
-                except OSError as error:
-                    if error.errno != errno.ENOSPC:
-                        raise
-                    return False
-            return True
-        wait_until(filled, "the disk is filled")
 
     def test_a_tmpfs_whose_space_ends_at_any_part_of_a_record(self):
         self.rounds(self.mount("-t", "tmpfs", "-o", f"size={ROOM + RECORD // STEP * 256 * 1024}", "tmpfs"), "off", STEP)

@@ -12,6 +12,7 @@ import postgres_server
 import weir_program
 import xrootd_server
 from free_port import free_port
+from full_disk import fill
 from mounting import why_no_mount
 from recorder_certificates import Authority
 from weir_process import Process, RecorderProcess, SenderProcess, main_without, wait_until
@@ -90,8 +91,7 @@ class FilesAlerts(weir_program.ProgramTest):
         fired = prometheus.until_fires("VolumeFullSoon")  # at this rate
         self.assertEqual(fired["VolumeFullSoon"]["labels"]["station"], "rec")
         filler = disk / "filler"
-        with open(filler, "wb") as file:
-            os.posix_fallocate(file.fileno(), 0, os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize - (1 << 20))
+        fill(disk, filler, 1 << 20)
         prometheus.until_fires("RecordingPaused", "AlarmLatched")
         filler.unlink()
         prometheus.until_clear("RecordingPaused")

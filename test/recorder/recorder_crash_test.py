@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """kill -9, of the recorder and of senders, while events are underway: what was acknowledged is there exactly once."""
 
+import signal
+
 from recorder_files import ids_by_stream, listed
 from weir_process import RecorderProcess, SenderProcess, wait_until
 from weir_program import ProgramTest, main, run
 
 RUN = 7
-EVENTS = 600
 SEED = 4
-WORKLOAD = ("--events", EVENTS, "--seed", SEED, "--connections", 3, "--give-up-after", "0s")  # however slowly recorders start
+WORKLOAD = ("--seed", SEED, "--connections", 3, "--give-up-after", "0s")  # however slowly recorders start
 
 
 class Crash(ProgramTest):
@@ -25,28 +26,27 @@ class Crash(ProgramTest):
 
     def kill_under_load(self, recorder, sender):
         """Kills in the middle of the sending, and returns which files the dead recorder was writing."""
-        # What was sent while no recorder ran comes at once: a slow machine must not get all of it before the last crash.
-        self.wait_for_more(recorder, EVENTS // 30)
+        self.wait_for_more(recorder, 20)
         self.assertTrue(sender.running(), "it should be in the middle of sending")
         recorder.kill()
         return {path.name.removesuffix(".writing") for path in self.directory.glob("*.writing")
                 if not path.name.endswith(".index.writing")}
 
-    def undisturbed(self):
+    def undisturbed(self, events):
         """The same seed gives the same events with the same tags: what every stream has to hold."""
         directory = self.folder / "undisturbed"
         with RecorderProcess(self.folder, directory, run=RUN) as recorder:
-            with SenderProcess(self.folder, recorder.port, *WORKLOAD, run=RUN) as sender:
+            with SenderProcess(self.folder, recorder.port, *WORKLOAD, "--events", events, run=RUN) as sender:
                 sender.report()
             self.assertEnds(recorder.stop(), 0)
         streams = {name: sorted(ids) for name, ids in ids_by_stream(directory).items()}
-        self.assertEqual(set().union(*streams.values()), set(range(1, EVENTS + 1)))
+        self.assertEqual(set().union(*streams.values()), set(range(1, events + 1)))
         return streams
 
-    def check_after(self, killed_while_writing):
+    def check_after(self, events, killed_while_writing):
         """Every stream holds exactly what it would hold without the crashes, and every byte is good."""
         stored = {name: sorted(ids) for name, ids in ids_by_stream(self.directory).items()}
-        self.assertEqual(stored, self.undisturbed())
+        self.assertEqual(stored, self.undisturbed(events))
         files = listed(self.directory)
         self.assertEqual({file["file_state"] for file in files}, {"CLOSED"})
         truncated = {file["path"].rsplit("/", 1)[1].removesuffix(".data") for file in files if file["file_health"] == "TRUNCATED"}
@@ -76,15 +76,19 @@ class Crash(ProgramTest):
             for crash in range(3):
                 recorder = RecorderProcess(self.folder, self.directory, port=port, run=RUN)
                 port = recorder.port
-                if crash == 0:
+                if crash == 0:  # it sends without an end: on a slow machine too there is something left for the last recorder
                     sender = SenderProcess(self.folder, port, *WORKLOAD, "--rate", 30, run=RUN)
                 else:
                     self.assertIn("continued", recorder.err)
                 while_writing |= self.kill_under_load(recorder, sender)
                 between()
             recorder = RecorderProcess(self.folder, self.directory, port=port, run=RUN)
+            self.wait_for_more(recorder, 20)
+            sender.signal(signal.SIGTERM)
             sent = sender.report()
-            self.assertEqual(sent["events"], {"sent": EVENTS, "acknowledged": EVENTS, "rejected": 0})
+            events = sent["events"]["sent"]
+            self.assertGreaterEqual(events, 4 * 20)
+            self.assertEqual(sent["events"], {"sent": events, "acknowledged": events, "rejected": 0})
             self.assertGreaterEqual(sent["reconnects"], 3)
             report = self.assertEnds(recorder.stop(), 0).json
             self.assertEqual(report["copies"]["received"],
@@ -93,7 +97,7 @@ class Crash(ProgramTest):
             for process in (recorder, sender):
                 if process:
                     process.__exit__()
-        self.check_after(while_writing)
+        self.check_after(events, while_writing)
 
     def test_a_run_that_crashed_and_went_on_is_closed_like_any_other(self):
         with RecorderProcess(self.folder, self.directory, run=RUN) as recorder:
