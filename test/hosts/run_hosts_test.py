@@ -11,7 +11,7 @@ import time
 import hosts as beds
 import weir_program
 from recorder_certificates import Authority
-from recorder_files import RawFile, listed
+from recorder_files import RawFile, assert_verified_after_a_loss_of_power, listed
 from run_secured_data_test import old_tls
 from run_security_test import context_of, listening
 from weir_process import wait_until
@@ -171,10 +171,14 @@ class Machines:
             except ConnectionError:
                 return b""
 
-    def recorded_ids(self):
+    def recorded_ids(self, lost_power=False):
         """The global id of each event in the recorder's files, each file verified."""
         directory = self.bed[self.recorder].directory / "weir" / "rec-1"
-        self.test.assertEnds(weir_program.run("verify", directory, timeout=300), 0)
+        verified = weir_program.run("verify", directory, timeout=300)
+        if lost_power:
+            assert_verified_after_a_loss_of_power(self.test, verified, directory)
+        else:
+            self.test.assertEnds(verified, 0)
         ids = []
         for file in listed(directory):
             for _, event in RawFile(file["path"]).events():
@@ -296,7 +300,7 @@ class RunHostsTest(ProgramTest):
             machines.until_built(2000)
             code, result = machines.stop()
             self.assertEqual((code, result["problems"]), (0, []), machines.errors())
-            ids = machines.recorded_ids()
+            ids = machines.recorded_ids(lost_power=True)
             self.assertEqual((len(ids), len(set(ids))), (result["events"]["recorded"],) * 2)
 
     def test_a_run_whose_supervisor_is_lost_with_its_machine_ends_by_that_name(self):
