@@ -15,6 +15,7 @@ import urllib.request
 import browser
 import weir_program
 from browser import Browser, Partition, take_control, until, until_text
+from full_disk import fill
 from mounting import why_no_mount
 from weir_process import wait_until
 from weir_program import ProgramTest, run
@@ -218,16 +219,16 @@ def see(event):
     def test_a_full_disk_is_what_the_head_says_until_there_is_space_again(self):
         disk = self.folder / "small"
         disk.mkdir()
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=120m", "tmpfs", disk], check=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300m", "tmpfs", disk], check=True)
         self.addCleanup(subprocess.run, ["umount", "--lazy", disk], check=True)
         (disk / "weir.volume").touch()
-        filler = disk / "filler"
-        filler.write_bytes(bytes(70 << 20))
-        partition = self.partition(change=lambda text: text.replace("rate = 1000 ", "rate = 200 ").replace("[record.rec-1]", f'[record.rec-1]\ndirectories = ["{disk}"]'))
+        partition = self.partition(change=lambda text: text.replace("rate = 1000 ", "rate = 20 ").replace("[record.rec-1]", f'[record.rec-1]\ndirectories = ["{disk}"]'))
         page = self.browser.page(partition.address)
         until_text(page, "#state", "ready")
         weir_program.run("run", "start", "--dir", partition.directory, timeout=200)
         until_text(page, "#verdict", "Data are taken and kept")
+        filler = disk / "filler"
+        fill(disk, filler, 1 << 20)
         until(page, "() => document.querySelector('.head').dataset.tone === 'bad'", "the head is red")
         until_text(page, "#verdict", "NOTHING IS RECORDED: rec-1 has no disk that takes events")
         page.get_by_role("link", name="Files").click()
