@@ -36,6 +36,11 @@ protected:
                                                   ++asked;
                                                   answer({.status = 200, .body = status()});
                                               }},
+                                             {service::HttpRoute::Method::get, "/files",
+                                              [this](const service::HttpRequest&, const service::HttpAnswer& answer) {
+                                                  const std::scoped_lock lock(mutex);
+                                                  held.push_back(answer);
+                                              }},
                                              {service::HttpRoute::Method::post, "/transition",
                                               [](const service::HttpRequest&, const service::HttpAnswer& answer) {
                                                   answer({.status = 200, .body = R"({"state":"configured"})"});
@@ -133,6 +138,7 @@ protected:
     std::filesystem::path folder;
     mutable std::mutex mutex;
     std::vector<std::string> reports;
+    std::vector<service::HttpAnswer> held;  // of a station whose disk hangs
     std::atomic<int> asked = 0;
     std::chrono::milliseconds lost_after{1h};
     Partition partition;
@@ -192,6 +198,40 @@ TEST_F(HostAgentTest, AReportIsNotOlderThanTheQuestion) {
         ASSERT_TRUE(eventually([&] { return link->report().has_value(); }));
         EXPECT_GT(asked, before);
     }
+}
+
+TEST_F(HostAgentTest, QuestionsOfOneKindThatHangLeaveAPlaceToOthers) {
+    start_agent();
+    start_launcher();
+    const auto process = launch();
+    ASSERT_TRUE(eventually([&] { return process->announcement().has_value(); }));
+    std::atomic<int> refused = 0, answered = 0;
+    const auto ask_files = [&] {
+        calls->get(server->address() + "/stations/ros-1", "/files?run=1", patience,
+                   [&](const Result<service::ControlAnswer>& answer) {
+                       if (answer && answer->status == 503) ++refused;
+                       if (answer && answer->good()) ++answered;
+                   });
+    };
+    for (int i = 0; i < 7; ++i) ask_files();
+    const auto waiting = [&] {
+        const std::scoped_lock lock(mutex);
+        return held.size();
+    };
+    const auto let_go = [&] {
+        const std::scoped_lock lock(mutex);
+        for (const auto& answer : std::exchange(held, {})) answer({.status = 200, .body = "{}"});
+    };
+    ASSERT_TRUE(eventually([&] { return waiting() == 5 && refused == 2; }));
+    const auto status = service::ControlClient(server->address() + "/stations/ros-1").get("/status", patience);
+    ASSERT_TRUE(status);
+    EXPECT_EQ(status->status, 200U);
+    let_go();
+    ASSERT_TRUE(eventually([&] { return answered == 5; }));
+    ask_files();
+    ASSERT_TRUE(eventually([&] { return waiting() == 1; })) << "the places are free again";
+    let_go();
+    ASSERT_TRUE(eventually([&] { return answered == 6; }));
 }
 
 TEST_F(HostAgentTest, HowAStationEndedIsKnown) {

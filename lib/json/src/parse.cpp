@@ -7,6 +7,7 @@
 #include <boost/json/error.hpp>
 #include <boost/json/parser.hpp>
 #include <cmath>
+#include <utility>
 
 #include "weir/base/suggest.hpp"
 #include "weir/base/utf8.hpp"
@@ -27,12 +28,13 @@ std::string shown(std::string_view text) {
 
 }  // namespace
 
-Result<json::value> parse(std::string_view text, const Limits& limits) {
+Result<json::value> parse(std::string_view text, const Limits& limits, json::storage_ptr memory) {
     if (text.size() > limits.size.count())
         return fail(Errc::usage, fmt::format("more than {} of JSON", to_string(limits.size)));
     json::parse_options options;
     options.max_depth = limits.depth;
     json::parser parser({}, options);
+    parser.reset(std::move(memory));
     boost::system::error_code ec;
     const auto taken = parser.write_some(text.data(), text.size(), ec);
     const auto rest = text.substr(std::min(taken, text.size()));

@@ -226,30 +226,42 @@ std::string AgentStations::no_station(const std::string& name) const {
                        names.empty() ? "none" : fmt::to_string(fmt::join(names, ", ")));
 }
 
+Result<> AgentStations::take_place(Hosted& hosted, const std::string& path) {
+    std::uint32_t all = 0;
+    for (const auto& [other, count] : hosted.reading) all += count;
+    if (all >= readers_max)
+        return fail(Errc::limit, fmt::format("{} answers {} questions already", hosted.status.name, all));
+    auto& of_path = hosted.reading[path];
+    if (of_path >= readers_max - 1)
+        return fail(Errc::limit, fmt::format("{} answers {} questions for {} already", hosted.status.name, of_path,
+                                             on_one_line(path, 64)));
+    ++of_path;
+    return {};
+}
+
+void AgentStations::leave_place(const std::string& name, std::uint64_t generation, const std::string& path) {
+    const auto found = processes_.find(name);
+    if (found == processes_.end() || found->second.status.generation != generation) return;
+    auto& reading = found->second.reading;
+    if (const auto of_path = reading.find(path); --of_path->second == 0) reading.erase(of_path);
+}
+
 void AgentStations::pass_on(const std::string& name, const std::string& path, const std::string& body, bool post,
                             const HttpAnswer& answer) {
     auto& hosted = processes_.at(name);
-    if (!post && hosted.reading >= readers_max)
-        return answer(http_error(503, fmt::format("{} answers {} questions already", name, readers_max)));
-    if (!post) ++hosted.reading;
-    const auto over = [this, post, name, generation = hosted.status.generation] {
-        if (!post) post_([this, name, generation] { read_one(name, generation); });
-    };
-    const auto done = [answer, over](Result<service::ControlAnswer> result) {
-        over();
+    const auto pass = [answer](Result<service::ControlAnswer> result) {
         if (!result) return answer(http_error(502, result.error().message()));
         answer({.status = result->status, .body = std::move(result->body), .content_type = result->content_type});
     };
-    if (post) {
-        calls_.post(hosted.control, path, body, command_deadline, done);
-    } else {
-        calls_.get(hosted.control, path, reading_deadline, done);
-    }
-}
+    if (post) return calls_.post(hosted.control, path, body, command_deadline, pass);
 
-void AgentStations::read_one(const std::string& name, std::uint64_t generation) {
-    const auto found = processes_.find(name);
-    if (found != processes_.end() && found->second.status.generation == generation) --found->second.reading;
+    const auto what = path.substr(0, path.find('?'));
+    if (const auto place = take_place(hosted, what); !place) return answer(http_error(503, place.error().context));
+    calls_.get(hosted.control, path, reading_deadline,
+               [this, pass, name, what, generation = hosted.status.generation](Result<service::ControlAnswer> result) {
+                   post_([this, name, generation, what] { leave_place(name, generation, what); });
+                   pass(std::move(result));
+               });
 }
 
 }  // namespace weir::control

@@ -67,7 +67,8 @@ public:
     [[nodiscard]] bool reachable(const std::string& name) const;
     /// "h1 runs no station "ros-7"; there are ros-1, ros-2"
     [[nodiscard]] std::string no_station(const std::string& name) const;
-    /// Sends a request to a reachable one's control port, and its answer to `answer`.
+    /// Sends a request to a reachable one's control port, and its answer to `answer`. Of what is only read so many are
+    /// under way at once, and those of one path, which may hang, leave a place to others.
     void pass_on(const std::string& name, const std::string& path, const std::string& body, bool post,
                  const service::HttpAnswer& answer);
 
@@ -79,9 +80,9 @@ private:
         HostedStatus status;
         std::unique_ptr<LaunchedProcess> process;
         std::unique_ptr<LogTail> tail;
-        bool stays = false;         // on its machine: it has files or hardware there
-        std::string control{};      // once it is announced
-        std::uint32_t reading = 0;  // of what was asked of it, is under way
+        bool stays = false;                              // on its machine: it has files or hardware there
+        std::string control{};                           // once it is announced
+        std::map<std::string, std::uint32_t> reading{};  // how many of each path are under way
         bool asking = false;
         std::uint64_t asking_in = 0;          // the poll
         bool fresh = false;                   // its report was not sent yet
@@ -97,7 +98,8 @@ private:
     [[nodiscard]] Result<> launch_now(const ProcessOrder& order);
     void read_log(Hosted& hosted);
     void take(const std::string& name, std::uint64_t generation, const Result<service::ControlAnswer>& answer);
-    void read_one(const std::string& name, std::uint64_t generation);
+    [[nodiscard]] static Result<> take_place(Hosted& hosted, const std::string& path);
+    void leave_place(const std::string& name, std::uint64_t generation, const std::string& path);
 
     const HostAgentOptions& options_;
     service::ControlCalls& calls_;

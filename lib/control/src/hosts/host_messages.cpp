@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <boost/json/array.hpp>
+#include <boost/json/monotonic_resource.hpp>
 #include <boost/json/serialize.hpp>
 
 #include "weir/control/partition.hpp"
@@ -215,7 +216,8 @@ Result<EndOrder> parse_end_order(std::string_view text) {
 }
 
 Result<HostReport> parse_host_report(std::string_view text) {
-    const auto document = WEIR_TRY(json::parse(text, report_limits));
+    json::monotonic_resource memory(text.size());  // thousands of values each second, read here and thrown away
+    const auto document = WEIR_TRY(json::parse(text, report_limits, &memory));
     json::Fields fields(document, "the answer");
     HostReport report;
     report.host = fields.text("host");

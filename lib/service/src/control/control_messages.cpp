@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <boost/json/array.hpp>
+#include <boost/json/monotonic_resource.hpp>
 #include <boost/json/serialize.hpp>
 #include <cmath>
 
@@ -308,7 +309,8 @@ Result<StationRequest> parse_station_request(std::string_view text) {
 }
 
 Result<StationReport> parse_station_report(std::string_view text) {
-    const auto document = WEIR_TRY(json::parse(text, limits));
+    json::monotonic_resource memory(text.size());
+    const auto document = WEIR_TRY(json::parse(text, limits, &memory));
     return read_station_report(document);
 }
 

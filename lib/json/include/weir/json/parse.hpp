@@ -5,6 +5,7 @@
 #pragma once
 
 #include <boost/json/object.hpp>
+#include <boost/json/storage_ptr.hpp>
 #include <boost/json/value.hpp>
 #include <cstdint>
 #include <limits>
@@ -25,8 +26,11 @@ struct Limits {
     std::size_t depth = 16;
 };
 
-/// One document and nothing behind it. Error: usage, one line with the fault and its place.
-[[nodiscard]] Result<boost::json::value> parse(std::string_view text, const Limits& limits = {});
+/// One document and nothing behind it. Error: usage, one line with the fault and its place. `memory` takes its values:
+/// what is asked for often and read at once has a monotonic_resource, which outlives the value and all its copies, on
+/// one thread.
+[[nodiscard]] Result<boost::json::value> parse(std::string_view text, const Limits& limits = {},
+                                               boost::json::storage_ptr memory = {});
 
 /// Reads the fields of one object. The first error is kept and everything read after it is a default; so all fields can
 /// be read in a row and asked for the error once.
