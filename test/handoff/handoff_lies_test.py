@@ -156,7 +156,7 @@ class Lies(weir_program.ProgramTest):
         thread.start()
         try:
             # Slowly, so that the byte is changed before the file is closed.
-            ended = self.handoff(server.url("raw"), "--bwlimit", "20MB", "--jobs", 1, answer=20).wait(300)
+            ended = self.handoff(server.url("raw"), "--bwlimit", "5MB", "--jobs", 1, answer=20).wait(300)
         finally:
             stop.set()
             thread.join()

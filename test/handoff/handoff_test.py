@@ -95,7 +95,7 @@ class ToXrootd(Handoff):
         print(f"seed {seed}", file=sys.stderr)
         kills = 0
         for _ in range(20):
-            process = self.start("--to", self.server.url("raw"), "--once", "--bwlimit", "8MB")
+            process = self.start("--to", self.server.url("raw"), "--once", "--bwlimit", "4MB")
             before = set(self.server.names())
             wait_until(lambda: not process.running() or set(self.server.names()) - before, "something happens", poll=0.001)
             if chance.random() < 0.7:  # else at once

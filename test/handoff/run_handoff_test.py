@@ -85,7 +85,7 @@ class ToDirectory(HandOff):
 
     def test_one_that_is_killed_in_the_run_is_started_again_and_nothing_is_left(self):
         self.there.mkdir()
-        self.write(self.there, events_a_second=300)
+        self.write(self.there, events_a_second=150)
         with self.start() as partition:
             wait_until(lambda: len([*self.there.glob("*.data")]) > 2, "files arrive", poll=0.02)
             os.kill(partition.station("out")["pid"], signal.SIGKILL)

@@ -90,12 +90,14 @@ def seconds_of(duration):
 
 
 def scaled_rules(text, by=900, window_least=5, thresholds=()):
-    """The rules with `for` and windows `by` times shorter. A window keeps some scrapes of a second each. Limits in hours
+    """The rules with `for` and windows `by` times shorter. A window keeps some scrapes of a second each, and that of what happens once
+    (more than 0 in it) so many that a stall of the machine does not hide it. Limits in hours
     ("N * 3600") or minutes ("N * 60") of the alerts in `thresholds` are `by` times smaller too; all other limits are as they are."""
     rules = []
     for rule in re.split(r"(?m)^(?=      - alert: )", text):
         rule = re.sub(r"(?m)^(\s+for: )(\S+)$", lambda m: f"{m[1]}{max(1, round(seconds_of(m[2]) * 1000 / by))}ms", rule)
-        rule = re.sub(r"\[(\w+)\]", lambda m: f"[{max(window_least, round(seconds_of(m[1]) / by))}s]", rule)
+        least = window_least * 3 if re.search(r"increase\([^)]*\) > 0", rule) else window_least
+        rule = re.sub(r"\[(\w+)\]", lambda m: f"[{max(least, round(seconds_of(m[1]) / by))}s]", rule)
         name = re.search(r"- alert: (\w+)", rule)
         if name and name[1] in thresholds:
             rule = re.sub(r"(\d+) \* (3600|60)\b", lambda m: f"{int(m[1]) * int(m[2]) / by:g}", rule)

@@ -68,9 +68,12 @@ class RunAlerts(weir_program.ProgramTest):
 
         with self.subTest("a readout stands still: its sources are silent, events lack their fragments, it answers nobody"):
             pid = self.frozen(partition, "ros-2")
-            fired = prometheus.until_fires("SourceSilent", "IncompleteEvents", "ScrapeMissing")
-            self.assertIn("12 sources", fired["SourceSilent"]["annotations"]["summary"])
-            self.assertEqual(fired["ScrapeMissing"]["labels"]["station"], "ros-2")
+            prometheus.until_fires("SourceSilent", "IncompleteEvents", "ScrapeMissing")
+            firing = lambda name: prometheus.alerts().get(name, [])
+            wait_until(lambda: any("12 sources" in alert["annotations"]["summary"] for alert in firing("SourceSilent")),
+                       lambda: f"all its sources are silent; {firing('SourceSilent')}", poll=0.1)
+            wait_until(lambda: "ros-2" in {alert["labels"]["station"] for alert in firing("ScrapeMissing")},
+                       lambda: f"ros-2 is not scraped; {firing('ScrapeMissing')}", poll=0.1)
             self.thawed(pid)
             prometheus.until_clear("SourceSilent", "IncompleteEvents", "ScrapeMissing")
 

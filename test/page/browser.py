@@ -75,20 +75,20 @@ class Partition(Process):
         self.address = self.printed(r"run control is at (http://\S+) ").group(1)
 
 
-def until(page, script, what, argument=None):
+def until(page, script, what, argument=None, within=120):
     """Waits in the browser, in which nothing is polled slower than it is drawn; returns the seconds that it took."""
     import time
     begun = time.monotonic()
     try:
-        page.wait_for_function(script, arg=argument, timeout=120_000)
+        page.wait_for_function(script, arg=argument, timeout=within * 1000)
     except Exception as late:
         raise AssertionError(f"{what}; the page shows:\n{page.inner_text('body')[:3000]}") from late
     return time.monotonic() - begun
 
 
-def until_text(page, selector, text):
+def until_text(page, selector, text, within=120):
     return until(page, "([selector, text]) => document.querySelector(selector)?.textContent.includes(text)",
-                 f"no {text!r} in {selector}", [selector, text])
+                 f"no {text!r} in {selector}", [selector, text], within)
 
 
 def take_control(page, name):

@@ -19,7 +19,7 @@ class Tls(ProgramTest):
         self.ours, self.theirs = Authority(self.folder, "ours"), Authority(self.folder, "theirs")
 
     def send(self, recorder, *arguments):
-        return run("send", "--to", recorder.address, "--run", 7, "--events", 200, "--json", "--give-up-after", "1s", *arguments)
+        return run("send", "--to", recorder.address, "--run", 7, "--events", 200, "--json", *arguments)
 
     def test_events_arrive_over_tls_and_are_proven(self):
         with RecorderProcess(self.folder, self.directory, *self.ours.options("recorder")) as recorder:
@@ -43,7 +43,7 @@ class Tls(ProgramTest):
                     ("plain", [], "wants TLS", "does not speak TLS")):
                 with self.subTest(what):
                     before = recorder.metrics()["weir_insecure_connections_total"]
-                    ended = self.assertEnds(self.send(recorder, *options), 1)
+                    ended = self.assertEnds(self.send(recorder, "--give-up-after", "1s", *options), 1)
                     self.assertIn(sender_prints, ended.err)
                     self.assertIn(recorder_prints, recorder.err)
                     self.assertGreater(recorder.metrics()["weir_insecure_connections_total"], before)
@@ -67,7 +67,7 @@ class Tls(ProgramTest):
 
     def test_a_certificate_is_good_for_its_own_name_only(self):
         with RecorderProcess(self.folder, self.directory, *self.ours.options("recorder")) as recorder:
-            ended = self.assertEnds(self.send(recorder, "--name", "other", *self.ours.options("sender")), 1)
+            ended = self.assertEnds(self.send(recorder, "--give-up-after", "1s", "--name", "other", *self.ours.options("sender")), 1)
             self.assertIn("its certificate is made out to sender", ended.err)
             self.assertEqual(recorder.metrics()['weir_connections_closed_total{reason="not_allowed"}'], 1)
             self.assertEnds(self.send(recorder, "--name", "sender-2", *self.ours.options("sender")), 0)
@@ -86,7 +86,7 @@ class Tls(ProgramTest):
 
     def test_a_sender_with_tls_refuses_a_recorder_without(self):
         with RecorderProcess(self.folder, self.directory) as recorder:
-            ended = self.assertEnds(self.send(recorder, *self.ours.options("sender")), 1)
+            ended = self.assertEnds(self.send(recorder, "--give-up-after", "1s", *self.ours.options("sender")), 1)
             self.assertIn("does not speak TLS", ended.err)
             self.assertEqual(recorder.metrics()['weir_connections_closed_total{reason="malformed"}'] > 0, True)
 

@@ -156,10 +156,11 @@ class Examples(FrontEnds):
 
 class Faults(FrontEnds):
     def crates(self, keys):
-        """crate-1, and beside it the guide's in Python."""
+        """crate-1, and beside it the guide's in Python, which is good however slow the machine is."""
         file = self.folder / "front_end.py"
         file.write_text(example("front_end.py"))
-        return {"crate-1": {"sources": '["0x420000"]', **keys}, "crate-2": {"source": f'"{file}"', "sources": '["0x430000"]'}}
+        patient = {"time_limit": '"120s"', "start_limit": '"120s"'}
+        return {"crate-1": {"sources": '["0x420000"]', **keys}, "crate-2": {"source": f'"{file}"', "sources": '["0x430000"]', **patient}}
 
     def recorded_of_both(self):
         """What was recorded of crate-1, {level-1 id: payload or None}; of crate-2 everything is there."""

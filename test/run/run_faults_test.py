@@ -167,13 +167,15 @@ class Faults(RunTest):
     def test_a_filter_is_replaced_by_command(self):
         file = self.folder / "p.toml"
         file.write_text(partition_of(supervise={"rate": "500"}))
-        with Partition(self.folder, file, "--events", 2000) as partition:
+        with Partition(self.folder, file, "--events", 1_000_000) as partition:
             partition.until_built(300)
             self.assertEnds(run("run", "replace", "ef-1", "--dir", partition.directory), 0)
             self.assertOneLine(run("run", "replace", "dfm", "--dir", partition.directory), 1, "only it knows which events there are")
+            partition.until_built(partition.get()["events"]["built"] + 300)
+            self.assertEnds(run("run", "stop", "--dir", partition.directory), 0)
             result = self.assertEnds(partition.wait(200), 0).json
         self.assertEqual({s["name"]: s["restarts"] for s in result["stations"] if s["restarts"]}, {"ef-1": 1})
-        self.assertRecorded(partition.directory, range(1, 2001))
+        self.assertRecorded(partition.directory, range(1, result["events"]["recorded"] + 1))
 
     def test_no_station_outlives_a_run_control_that_is_killed(self):
         file = self.folder / "p.toml"

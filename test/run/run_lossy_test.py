@@ -7,6 +7,7 @@ import threading
 import time
 
 from run_test import REPLAY, RunTest
+from weir_process import wait_until
 from weir_program import BES3, PROGRAM, Ended
 import weir_program
 
@@ -59,9 +60,9 @@ class Lossy(RunTest):
 
     def lose(self, per_mille, twice=0, late=0):
         """So many of a thousand datagrams: all of them lost at 1000, none at 0; come twice; go through a slow queue, so that
-        others overtake them."""
-        which = {0: None, 1000: ""}.get(per_mille, f"numgen random mod 1000 < {per_mille}")
-        rule = "" if which is None else f"  meta l4proto udp {which} counter drop\n"
+        others overtake them. What is lost is counted; at 0 what comes."""
+        which = {0: "counter", 1000: "counter drop"}.get(per_mille, f"numgen random mod 1000 < {per_mille} counter drop")
+        rule = f"  meta l4proto udp {which}\n"
         rules = f"flush ruleset\ntable inet loss {{\n chain in {{\n  type filter hook input priority 0; policy accept;\n{rule} }}\n}}\n"
         if twice:
             rules += ("table netdev twice {\n chain in {\n  type filter hook ingress device lo priority 0; policy accept;\n"
@@ -119,7 +120,7 @@ class Lossy(RunTest):
         dropped = []
 
         def go_dark():
-            time.sleep(1.0)
+            wait_until(lambda: self.counted() > 2000, "the run takes data")
             self.lose(1000)
             time.sleep(2.0)
             dropped.append(self.counted())
