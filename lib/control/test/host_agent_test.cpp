@@ -432,7 +432,7 @@ TEST_F(HostAgentTest, WhatWaitsForAMachineThatNeverComesStartsElsewhereAlsoWhenO
         "[supervise.l2sv]\nhost = \"h1\"\n[assign.dfm]\nhost = \"h1\"\n[build.sfi-1]\nhost = \"h2\"\n"
         "[record.rec-1]\nhost = \"h1\"\n",
         "p.toml");
-    lost_after = 300ms;
+    lost_after = 3s;
     start_agent();
     start_launcher();
     const auto waits = launch("sfi-1");
@@ -445,7 +445,7 @@ TEST_F(HostAgentTest, WhatWaitsForAMachineThatNeverComesStartsElsewhereAlsoWhenO
 
 TEST_F(HostAgentTest, AMachineThatDoesNotAnswerIsLostAndAStationThatStaysWaitsForIt) {
     start_agent();
-    lost_after = 300ms;
+    lost_after = 3s;
     start_launcher();
     const auto process = launch();
     ASSERT_TRUE(eventually([&] { return process->announcement().has_value(); }));

@@ -31,7 +31,7 @@ struct LonePageTest : testing::Test {
         return now;
     }
     json::value get(const std::string& path) {
-        const auto answer = client.get(path);
+        const auto answer = client.get(path, 60s);
         EXPECT_TRUE(answer && answer->good()) << (answer ? answer->body : answer.error().message());
         return json::parse(answer ? answer->body : "", {.depth = 32}).value_or(json::value());
     }
@@ -69,14 +69,14 @@ TEST_F(LonePageTest, IsThePageOfItsStationAndNamesNobodyInControl) {
     EXPECT_THAT(std::string(get("/log").at("lines").at(0).at("text").as_string()),
                 testing::HasSubstr("a disk is slow"));
     EXPECT_TRUE(get("/files").at("files").as_array().empty());
-    EXPECT_NE(client.get("/").value().body.find("<!DOCTYPE html>"), std::string::npos);
+    EXPECT_NE(client.get("/", 60s).value().body.find("<!DOCTYPE html>"), std::string::npos);
 }
 
 TEST_F(LonePageTest, TakesNoCommandsAndHasNoRuns) {
-    EXPECT_EQ(client.post("/control", R"({"command":"take","person":"ann"})").value().status, 404U);
-    EXPECT_EQ(client.post("/run", R"({"command":"start"})").value().status, 404U);
-    EXPECT_EQ(client.get("/runs").value().status, 404U);
-    EXPECT_EQ(client.get("/event").value().status, 404U);
+    EXPECT_EQ(client.post("/control", R"({"command":"take","person":"ann"})", 60s).value().status, 404U);
+    EXPECT_EQ(client.post("/run", R"({"command":"start"})", 60s).value().status, 404U);
+    EXPECT_EQ(client.get("/runs", 60s).value().status, 404U);
+    EXPECT_EQ(client.get("/event", 60s).value().status, 404U);
 }
 
 TEST_F(LonePageTest, WhatHasEndedIsReadyAndItsTimeStands) {

@@ -174,14 +174,15 @@ TEST_F(NotificationsTest, ACommandThatHangsHoldsNobodyUpAndIsKilledWithWhatItSta
     reports.reporter().alarm("disk", "is full");
     look();
     EXPECT_TRUE(eventually([&] { return metrics.text().contains("weir_notifications_waiting{notifier=\"log\"} 1"); }));
+    pid_t pid = 0;
+    ASSERT_TRUE(eventually([&] {
+        std::ifstream file(folder / "pid");
+        return file >> pid && pid > 0;
+    }));
     int asked = 0;
     notifications->finish(patience, [&] { return ++asked == 2; });  // a second Ctrl-C
     notifications.reset();
     EXPECT_THAT(lines(), testing::Contains("notifier log has not sent all"));
-    std::ifstream file(folder / "pid");
-    pid_t pid = 0;
-    file >> pid;
-    ASSERT_GT(pid, 0);
     EXPECT_TRUE(eventually([&] {
         std::ifstream status("/proc/" + std::to_string(pid) + "/stat");
         std::string line;

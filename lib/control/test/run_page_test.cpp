@@ -26,12 +26,12 @@ protected:
     RunPageTest() : RunControlTest(few_stations) { come_up(); }
     ~RunPageTest() override { std::filesystem::remove_all(directory); }
     service::ControlAnswer post(const std::string& path, const std::string& body) {
-        const auto answer = client.post(path, body);
+        const auto answer = client.post(path, body, 60s);
         EXPECT_TRUE(answer);
         return answer.value_or(service::ControlAnswer{});
     }
     json::value get(const std::string& path) {
-        const auto answer = client.get(path);
+        const auto answer = client.get(path, 60s);
         EXPECT_TRUE(answer && answer->good()) << (answer ? answer->body : answer.error().message());
         const auto document = json::parse(answer ? answer->body : "", {.depth = 32});
         EXPECT_TRUE(document);
@@ -257,8 +257,8 @@ TEST_F(RunPageTest, RunsAreFoundByTheirRecordsAndShownWithTheirProblems) {
     ASSERT_EQ(found.at("runs").as_array().size(), 1U);
     EXPECT_EQ(found.at("runs").at(0).at("problems").at("problems").as_string(), "sfi-1 died");
     EXPECT_THAT(get("/runs/2").at("text").as_string(), HasSubstr("name = \"<b>\""));
-    EXPECT_EQ(client.get("/runs/9")->status, 409U);
-    EXPECT_EQ(client.get("/runs/../../etc/passwd")->status, 400U);
+    EXPECT_EQ(client.get("/runs/9", 60s)->status, 409U);
+    EXPECT_EQ(client.get("/runs/../../etc/passwd", 60s)->status, 400U);
     const auto files = get("/files?run=2");
     EXPECT_TRUE(files.at("files").as_array().empty());
     EXPECT_TRUE(files.at("silent").as_array().empty());
@@ -297,9 +297,9 @@ TEST_F(RunPageTest, AFurtherPageWhoseDiskHangsHoldsUpNobodyElse) {
     const auto beside = service::HttpServer::start({}, slow.routes());
     ASSERT_TRUE(beside);
     service::ControlClient reader{beside->address()}, operates{beside->address()};
-    auto late = std::async(std::launch::async, [&] { return reader.get("/pages/beam.html"); });
+    auto late = std::async(std::launch::async, [&] { return reader.get("/pages/beam.html", 60s); });
     disk->asked.get_future().wait();
-    EXPECT_EQ(operates.get("/live")->status, 200U);
+    EXPECT_EQ(operates.get("/live", 60s)->status, 200U);
     disk->answers.set_value();
     EXPECT_EQ(late.get()->body, "late");
 }

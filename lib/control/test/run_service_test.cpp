@@ -19,12 +19,12 @@ class RunServiceTest : public RunControlTest {
 protected:
     RunServiceTest() : RunControlTest(few_stations) { come_up(); }
     service::ControlAnswer post(const std::string& path, const std::string& body) {
-        const auto answer = client.post(path, body);
+        const auto answer = client.post(path, body, 60s);
         EXPECT_TRUE(answer);
         return answer.value_or(service::ControlAnswer{});
     }
     std::string get(const std::string& path) {
-        const auto answer = client.get(path);
+        const auto answer = client.get(path, 60s);
         EXPECT_TRUE(answer && answer->good());
         return answer ? answer->body : "";
     }

@@ -100,7 +100,7 @@ TEST_F(SpreadSenderTest, WhatOneMayHaveThatStaysAwayGoesToAnotherAndIsCountedAsI
     one->sink.answers = false;
     one->start();
     const auto port = transport::ReservedPort::take({"127.0.0.1", 0}).value();
-    open({address(*one), transport::to_string(port.address())}, {.give_up_after = 100ms});
+    open({address(*one), transport::to_string(port.address())}, {.give_up_after = 3s});
     ASSERT_TRUE(eventually([&] { return one->stats().connections == 1; }));
     send(1, 10);
     ASSERT_TRUE(eventually([&] { return one->sink.holding() == 10; }));

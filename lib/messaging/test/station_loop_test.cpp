@@ -208,7 +208,7 @@ TEST(StationLoop, RunsNothingWhenAPeerDoesNotAnswerTheProbe) {
 }
 
 TEST(StationLoop, IsLinkedToNobodyWhenOneOfSeveralDoesNotAnswerTheProbe) {
-    Node a(one, {.probe = 300ms}), b(two), silent_one(StationId{3});
+    Node a(one, {.probe = 3s}), b(two), silent_one(StationId{3});
     ASSERT_TRUE(b.loop->connect({a.peer()}, b));
     EXPECT_FALSE(a.loop->connect({b.peer(), silent_one.peer()}, a).has_value());
     EXPECT_TRUE(a.appeared);  // the other did

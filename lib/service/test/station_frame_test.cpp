@@ -110,10 +110,10 @@ TEST_F(Frame, ExecutesTransitionsAndWindsDown) {
     begin();
     run();
     EXPECT_EQ(frame->state(), StationState::running);
-    EXPECT_TRUE(frame->wind_down(1000ms));
+    EXPECT_TRUE(frame->wind_down(60s));
     EXPECT_EQ(frame->state(), StationState::initial);
     EXPECT_THAT(station.asked,
-                ElementsAre("configure", "connect 0", "start 91668", "stop 750", "disconnect", "unconfigure"));
+                ElementsAre("configure", "connect 0", "start 91668", "stop 54000", "disconnect", "unconfigure"));
     EXPECT_EQ(frame->history().size(), 6U);
 }
 
@@ -128,7 +128,7 @@ TEST_F(Frame, IsDrivenOverHttp) {
     EXPECT_THAT(early.error().message(), HasSubstr("pause is not possible in state connected"));
     EXPECT_EQ(client->request({.transition = Transition::start, .run = RunNumber{7}}), StationState::running);
     EXPECT_EQ(client->request({.kind = StationRequestKind::change_peers, .peers = {peer}}), StationState::running);
-    const auto status = client->status();
+    const auto status = client->status(60s);
     ASSERT_TRUE(status) << status.error().message();
     EXPECT_EQ(status->state, StationState::running);
     EXPECT_EQ(status->run, RunNumber{7});
@@ -138,8 +138,8 @@ TEST_F(Frame, IsDrivenOverHttp) {
     EXPECT_FALSE(frame->wait_for_exit(0ms));
     EXPECT_EQ(client->request({.kind = StationRequestKind::exit}), StationState::running);
     EXPECT_TRUE(frame->wait_for_exit(0ms));
-    EXPECT_TRUE(frame->wind_down(1s));
-    EXPECT_THAT(station.asked, ElementsAre("configure", "connect 2", "start 7", "change_peers 1", "stop 750",
+    EXPECT_TRUE(frame->wind_down(60s));
+    EXPECT_THAT(station.asked, ElementsAre("configure", "connect 2", "start 7", "change_peers 1", "stop 54000",
                                            "disconnect", "unconfigure"));
 }
 
@@ -149,11 +149,11 @@ TEST_F(Frame, AFailedTransitionSaysWhyAndStaysInTheStatusUntilOneGoesWell) {
     const auto answer = post(R"({"name":"configure"})");
     EXPECT_EQ(answer.status, 409U);
     EXPECT_EQ(answer.error(), "the disk is gone");
-    EXPECT_EQ(client->status()->error, "the disk is gone");
+    EXPECT_EQ(client->status(60s)->error, "the disk is gone");
     EXPECT_EQ(frame->state(), StationState::initial);
     station.fails.clear();
     EXPECT_EQ(ask(Transition::configure).outcome, Outcome::done);
-    EXPECT_EQ(client->status()->error, std::nullopt);
+    EXPECT_EQ(client->status(60s)->error, std::nullopt);
 }
 
 TEST_F(Frame, AnExceptionInATransitionIsAFailureOfTheStation) {
@@ -169,7 +169,7 @@ TEST_F(Frame, ALateTransitionIsAnsweredAtItsDeadlineReportedByNameAndGoesOn) {
     const auto answer = post(R"({"name":"configure","deadline":0.02})");
     EXPECT_EQ(answer.status, 504U);
     EXPECT_THAT(answer.error(), HasSubstr("configure is not done after 20ms"));
-    EXPECT_EQ(client->status()->transition->name, "configure");
+    EXPECT_EQ(client->status(60s)->transition->name, "configure");
     EXPECT_THAT(ask(Transition::connect).error, HasSubstr("configure is under way"));
     station.hangs = false;
     while (frame->state() != StationState::configured) std::this_thread::sleep_for(1ms);
@@ -187,7 +187,7 @@ TEST_F(Frame, AStopThatHangsEndsTheProcess) {
     while (ended == 0) std::this_thread::sleep_for(1ms);
     EXPECT_EQ(ended, exit_hopeless);
     station.hangs = false;
-    EXPECT_TRUE(frame->wind_down(1s));
+    EXPECT_TRUE(frame->wind_down(60s));
     const std::scoped_lock lock(reported_mutex);
     ASSERT_EQ(reported.size(), 2U);
     EXPECT_EQ(reported[1].severity, Severity::fatal);
@@ -198,7 +198,7 @@ TEST_F(Frame, WindsDownThroughFailures) {
     begin();
     run();
     station.fails = "stop";
-    const auto down = frame->wind_down(1s);
+    const auto down = frame->wind_down(60s);
     ASSERT_FALSE(down);
     EXPECT_EQ(down.error().message(), "the disk is gone");
     EXPECT_EQ(frame->state(), StationState::initial);
@@ -282,13 +282,13 @@ TEST_F(Frame, AnswersQuestionsAboutMetricsThreadsSamplesAndAlarms) {
     EXPECT_EQ(post(R"({"name":"rob lost"})", "/alarms/acknowledge").status, 400U);
     EXPECT_EQ(post(R"({"name":"other","person":"Marie"})", "/alarms/acknowledge").status, 404U);
     EXPECT_EQ(post(R"({"name":"rob lost","person":"Marie"})", "/alarms/acknowledge").status, 200U);
-    EXPECT_EQ(client->status()->alarms.at(0).acknowledged_by, "Marie");
+    EXPECT_EQ(client->status(60s)->alarms.at(0).acknowledged_by, "Marie");
 }
 
 TEST_F(Frame, AReadOnlyControlPortTakesNoRequests) {
     begin({.read_only = true});
     EXPECT_EQ(post(R"({"name":"configure"})").status, 404U);
-    EXPECT_EQ(client->status()->state, StationState::initial);
+    EXPECT_EQ(client->status(60s)->state, StationState::initial);
 }
 
 TEST_F(Frame, ControlPortsThatAreTakenAreAnError) {
