@@ -69,6 +69,9 @@ class Injected(DiskErrors):
                             wait_until(lambda: "(INJECTED)" in trace.read_text(), "a call has failed")
                             strace.terminate()
                             strace.wait()
+                            acknowledged = lambda: recorder.metrics()["weir_acknowledged_events_total"]
+                            goal = acknowledged() + EVENTS
+                            wait_until(lambda: acknowledged() >= goal, "events are acknowledged after the failure")
                             sender.signal(signal.SIGTERM)
                             sent = sender.report()["events"]
                             self.assertEqual(sent["acknowledged"], sent["sent"])

@@ -90,8 +90,8 @@ def seconds_of(duration):
 
 
 def scaled_rules(text, by=900, window_least=5, thresholds=()):
-    """The rules with `for` and windows `by` times shorter. A window keeps some scrapes of a second each, and that of what happens once
-    (more than 0 in it) so many that a stall of the machine does not hide it. Limits in hours
+    """The rules with `for` and windows `by` times shorter. A window keeps some scrapes of a second each, and that of rules with an
+    increase above 0 so many that a stall of the machine does not hide it. Limits in hours
     ("N * 3600") or minutes ("N * 60") of the alerts in `thresholds` are `by` times smaller too; all other limits are as they are."""
     rules = []
     for rule in re.split(r"(?m)^(?=      - alert: )", text):

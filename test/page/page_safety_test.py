@@ -101,7 +101,6 @@ class PageSafetyTest(ProgramTest):
             left = count - count * i // len(PAGES)
             wait_until(lambda: page.evaluate(ask) or len(documents) <= left, lambda: f"{len(documents)} documents were not asked for")
         until(page, "() => document.querySelector('#state').textContent === 'ready' && document.documentElement.dataset.stale === 'no'", "a good document is not shown any more")
-        self.assertEqual(len(documents), 0, "some were not shown")
         self.assertEqual(page.evaluate("() => window.hacked"), None)
         self.assertEqual([c for c in self.browser.complaints if "error:" in c or "dialog" in c], [])
 

@@ -90,7 +90,6 @@ class Crash(ProgramTest):
             sender.signal(signal.SIGTERM)
             sent = sender.report()
             events = sent["events"]["sent"]
-            self.assertGreaterEqual(events, 4 * 20)
             self.assertEqual(sent["events"], {"sent": events, "acknowledged": events, "rejected": 0})
             self.assertGreaterEqual(sent["reconnects"], 3)
             report = self.assertEnds(recorder.stop(), 0).json

@@ -175,7 +175,8 @@ class Faults(RunTest):
             self.assertEnds(run("run", "stop", "--dir", partition.directory), 0)
             result = self.assertEnds(partition.wait(200), 0).json
         self.assertEqual({s["name"]: s["restarts"] for s in result["stations"] if s["restarts"]}, {"ef-1": 1})
-        self.assertRecorded(partition.directory, range(1, result["events"]["recorded"] + 1))
+        self.assertBalances(result)
+        self.assertRecorded(partition.directory, range(1, result["events"]["triggers"] + 1))
 
     def test_no_station_outlives_a_run_control_that_is_killed(self):
         file = self.folder / "p.toml"

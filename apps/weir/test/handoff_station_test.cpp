@@ -111,7 +111,7 @@ TEST_F(HandOffInAPartition, WithoutItsDestinationAStopEndsInTimeAndWhatIsLeftIsI
     for (const auto transition : {Transition::configure, Transition::connect, Transition::start})
         ASSERT_EQ(ask(*frame, transition, 41).outcome, Outcome::done);
     record(RunNumber{41}, "f.data");
-    EXPECT_EQ(ask(*frame, Transition::stop, 20).outcome, Outcome::done);
+    EXPECT_EQ(ask(*frame, Transition::stop, 8).outcome, Outcome::done);
     EXPECT_EQ(frame->report().status.ledger.in_hand, 1U);
     HandOffStation second(settings, "second", wire::StationId{10}, services);
     ASSERT_TRUE(second.connect({}));

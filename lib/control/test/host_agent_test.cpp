@@ -41,6 +41,11 @@ protected:
                                                   const std::scoped_lock lock(mutex);
                                                   held.push_back(answer);
                                               }},
+                                             {service::HttpRoute::Method::get, "/events",
+                                              [this](const service::HttpRequest&, const service::HttpAnswer& answer) {
+                                                  const std::scoped_lock lock(mutex);
+                                                  held.push_back(answer);
+                                              }},
                                              {service::HttpRoute::Method::post, "/transition",
                                               [](const service::HttpRequest&, const service::HttpAnswer& answer) {
                                                   answer({.status = 200, .body = R"({"state":"configured"})"});
@@ -139,6 +144,7 @@ protected:
     mutable std::mutex mutex;
     std::vector<std::string> reports;
     std::vector<service::HttpAnswer> held;  // of a station whose disk hangs
+    std::atomic<int> refused = 0, answered = 0;
     std::atomic<int> asked = 0;
     std::chrono::milliseconds lost_after{1h};
     Partition partition;
@@ -205,15 +211,14 @@ TEST_F(HostAgentTest, QuestionsOfOneKindThatHangLeaveAPlaceToOthers) {
     start_launcher();
     const auto process = launch();
     ASSERT_TRUE(eventually([&] { return process->announcement().has_value(); }));
-    std::atomic<int> refused = 0, answered = 0;
-    const auto ask_files = [&] {
-        calls->get(server->address() + "/stations/ros-1", "/files?run=1", patience,
+    const auto ask = [&](const std::string& path) {
+        calls->get(server->address() + "/stations/ros-1", path, patience,
                    [&](const Result<service::ControlAnswer>& answer) {
                        if (answer && answer->status == 503) ++refused;
                        if (answer && answer->good()) ++answered;
                    });
     };
-    for (int i = 0; i < 7; ++i) ask_files();
+    for (int i = 0; i < 7; ++i) ask("/files?run=1");
     const auto waiting = [&] {
         const std::scoped_lock lock(mutex);
         return held.size();
@@ -226,12 +231,16 @@ TEST_F(HostAgentTest, QuestionsOfOneKindThatHangLeaveAPlaceToOthers) {
     const auto status = service::ControlClient(server->address() + "/stations/ros-1").get("/status", patience);
     ASSERT_TRUE(status);
     EXPECT_EQ(status->status, 200U);
-    let_go();
-    ASSERT_TRUE(eventually([&] { return answered == 5; }));
-    ask_files();
-    ASSERT_TRUE(eventually([&] { return waiting() == 1; })) << "the places are free again";
+    ask("/events");
+    ASSERT_TRUE(eventually([&] { return waiting() == 6; }));
+    EXPECT_EQ(service::ControlClient(server->address() + "/stations/ros-1").get("/status", patience)->status, 503U)
+        << "it has six places for all";
     let_go();
     ASSERT_TRUE(eventually([&] { return answered == 6; }));
+    ask("/files?run=1");
+    ASSERT_TRUE(eventually([&] { return waiting() == 1; })) << "the places are free again";
+    let_go();
+    ASSERT_TRUE(eventually([&] { return answered == 7; }));
 }
 
 TEST_F(HostAgentTest, HowAStationEndedIsKnown) {

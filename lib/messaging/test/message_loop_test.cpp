@@ -98,7 +98,7 @@ bool wait_for(Done done, std::chrono::milliseconds at_most = 120'000ms) {
     return true;
 }
 
-/// What it was called for before is done, and what was sent in that has left.
+/// A call that had begun before is done, and what it sent has left.
 bool has_a_turn(Node& node) {
     std::atomic<bool> here{false};
     node.loop->call([&] { here = true; });

@@ -133,8 +133,8 @@ TEST_F(HttpServing, ASlowRequestIsRefusedAtTheDeadlineAndASilentConnectionClosed
     const Client silent(server.port());
     EXPECT_EQ(silent.receive_all(), "");
     std::string answer;
-    for (int i = 0; i < 100 && answer.empty();
-         ++i) {  // on a busy machine the deadline may pass before anything is sent
+    // On a busy machine the deadline may pass before anything is sent.
+    for (int i = 0; i < 100 && answer.empty(); ++i) {
         const Client slow(server.port());
         slow.send("GET /metr");
         answer = slow.receive_all().value_or("");

@@ -67,8 +67,9 @@ public:
     [[nodiscard]] bool reachable(const std::string& name) const;
     /// "h1 runs no station "ros-7"; there are ros-1, ros-2"
     [[nodiscard]] std::string no_station(const std::string& name) const;
-    /// Sends a request to a reachable one's control port, and its answer to `answer`. Of what is only read so many are
-    /// under way at once, and those of one path, which may hang, leave a place to others.
+    /// Sends a request to a reachable one's control port, and its answer to `answer`. At most six
+    /// GETs are under way for a station, at most five of them for one path: paths that hang leave a place to others.
+    /// One more is answered 503.
     void pass_on(const std::string& name, const std::string& path, const std::string& body, bool post,
                  const service::HttpAnswer& answer);
 

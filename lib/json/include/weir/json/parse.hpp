@@ -26,9 +26,9 @@ struct Limits {
     std::size_t depth = 16;
 };
 
-/// One document and nothing behind it. Error: usage, one line with the fault and its place. `memory` takes its values:
-/// what is asked for often and read at once has a monotonic_resource, which outlives the value and all its copies, on
-/// one thread.
+/// One document and nothing behind it. Error: usage, one line with the fault and its place. `memory` holds its values.
+/// For documents that are parsed often and dropped at once, give a monotonic_resource: it outlives the value and all
+/// its copies, and serves one thread.
 [[nodiscard]] Result<boost::json::value> parse(std::string_view text, const Limits& limits = {},
                                                boost::json::storage_ptr memory = {});
 
