@@ -13,6 +13,7 @@ import sys
 import time
 import zlib
 
+from weir_process import wait_until
 from weir_program import PROGRAM, Ended, ProgramTest, run
 
 OK, MISMATCH, USAGE, MISSING, READ_ERROR, MALFORMED, CHANGED, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 130
@@ -199,6 +200,8 @@ class BtrfsImage(LoopImage):
     def __enter__(self):
         super().__enter__()
         self.do("umount", self.place)
+        # Where another test made a mount namespace meanwhile, it is mounted there until that ends, with all that it keeps in memory.
+        wait_until(lambda: not subprocess.run(["losetup", "-j", self.image], capture_output=True, text=True).stdout, "it is mounted nowhere", seconds=300)
         self.flip()
         self.mount()
         return self
