@@ -228,16 +228,12 @@ TEST(MessageLoop, TakesAPortOnceAndReportsASecondUseInOneLine) {
 }
 
 TEST(MessageLoop, StopsAtOnceThoughNothingHappens) {
-    auto shortest = std::chrono::steady_clock::duration::max();  // a busy machine takes its time, but not each time
-    for (int i = 0; i < 10 && shortest >= 500ms; ++i) {
-        Node a(one);
-        a.start();
-        std::this_thread::sleep_for(5ms);
-        const auto begin = std::chrono::steady_clock::now();
-        a.stop();
-        shortest = std::min(shortest, std::chrono::steady_clock::now() - begin);
-    }
-    EXPECT_LT(shortest, 500ms);
+    Node a(one);
+    a.start();
+    std::this_thread::sleep_for(5ms);
+    const auto begin = std::chrono::steady_clock::now();
+    a.stop();
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 500ms);
 }
 
 TEST(MessageLoop, FindsOutWhetherDatagramsOfFullSizeReachEveryPeer) {

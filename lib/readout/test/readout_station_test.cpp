@@ -165,7 +165,7 @@ TEST_F(ReadoutOverSockets, StopEndsWhileHandlersWaitForDataThatNeverComes) {
         }
         const auto began = clock.now();
         ASSERT_TRUE(station.stop(1s).has_value());
-        EXPECT_LT(clock.now() - began, 30s);
+        EXPECT_LT(clock.now() - began, 5s);
         ASSERT_TRUE(station.disconnect().has_value());
     }
 }

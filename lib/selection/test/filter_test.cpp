@@ -427,7 +427,7 @@ TEST(Filter, AHangingThreadIsNamedAndDoesNotKeepTheFilterFromEnding) {
     ASSERT_TRUE(eventually([&] { return bench->filter->stuck(10ms) == std::vector{GlobalEventId{2}}; }));
     const auto begin = std::chrono::steady_clock::now();
     EXPECT_FALSE(bench->filter->stop(100ms));
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, 30s);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
     EXPECT_EQ(bench->filter->stats().returned, 1U);
     bench->expect_balance();
     bench->builder->close();

@@ -96,7 +96,7 @@ TEST(Stations, AUnitWhoseSelectionHangsSaysSoAndStillStops) {
     EXPECT_EQ(stations.supervisor.status().counters["forced"], 2);  // what the unit had: its credit
     const auto begin = std::chrono::steady_clock::now();
     ASSERT_TRUE(unit.stop(300ms));
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, 30s);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 3s);
     EXPECT_TRUE(unit.status().ledger.balances());
     ASSERT_TRUE(unit.disconnect());
     ASSERT_TRUE(unit.unconfigure());
