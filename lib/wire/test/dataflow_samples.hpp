@@ -17,6 +17,8 @@ inline EventTicket ticket() {
             .trigger_type = 0x84,
             .seconds = 1'700'000'000,
             .nanoseconds = 25,
+            .age = std::chrono::microseconds(1500),
+            .detector_shift = 0xff00'0000,
             .reassigned = true,
             .forced = false,
             .level1_words = {1, 2},

@@ -57,10 +57,10 @@ TEST(Datagram, IsEncodedAsTheFormatDescriptionShows) {
                         .offset = 0,
                         .part_size = 16},
                        as_text(clear), 0),
-              sample::from_hex("57 52 44 46 01 06 01 00 03 00 00 00 14 66 01 00 "
+              sample::from_hex("57 52 44 46 02 06 01 00 03 00 00 00 14 66 01 00 "
                                "0b 00 00 00 00 00 00 00 0c 00 00 00 00 00 00 00 "
                                "04 00 00 00 00 00 00 00 10 00 00 00 00 00 00 00 "
-                               "10 00 00 00 f7 fc eb 1f 03 00 00 00 02 00 00 00 "
+                               "10 00 00 00 f1 cd f8 83 03 00 00 00 02 00 00 00 "
                                "05 00 00 00 04 00 00 00"));
 }
 
@@ -96,9 +96,9 @@ TEST(Datagram, WhoseFieldsContradictEachOtherIsRefusedThoughItsChecksumIsRight) 
     EXPECT_EQ(decode_datagram(changed(bytes, 8, 0), 0).error().code, Errc::corrupt) << "no station";
     EXPECT_EQ(decode_datagram(changed(bytes, 16, 0), 0).error().code, Errc::corrupt) << "no epoch";
     EXPECT_EQ(decode_datagram(changed(bytes, 32, 0), 0).error().code, Errc::corrupt) << "no message";
-    EXPECT_EQ(decode_datagram(changed(bytes, 4, 2), 0).error().code, Errc::unsupported) << "version";
+    EXPECT_EQ(decode_datagram(changed(bytes, 4, 1), 0).error().code, Errc::unsupported) << "version";
     EXPECT_EQ(decode_datagram(changed(bytes, 4, 0x0000ff01), 0).error().code, Errc::unsupported) << "type";
-    EXPECT_EQ(decode_datagram(changed(changed(bytes, 4, 0x00010501), 24, 0), 0).error().code, Errc::corrupt)
+    EXPECT_EQ(decode_datagram(changed(changed(bytes, 4, 0x00010502), 24, 0), 0).error().code, Errc::corrupt)
         << "reliable to whom";
     auto empty = sample_header();
     empty.part_size = 0;

@@ -52,6 +52,8 @@ Result<> take_ticket(FieldReader& in, EventTicket& ticket) {
     const auto level1 = in.take<std::uint16_t>();
     const auto level2 = in.take<std::uint16_t>();
     in.take<std::uint16_t>();
+    ticket.age = std::chrono::microseconds(in.take<std::uint32_t>());
+    ticket.detector_shift = in.take<std::uint32_t>();
     WEIR_TRY(take_list(in, "level-1 words", level1, trigger_words_max, ticket.level1_words));
     return take_list(in, "level-2 words", level2, trigger_words_max, ticket.level2_words);
 }

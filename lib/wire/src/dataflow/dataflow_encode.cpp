@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The messages of the dataflow to bytes. More than the limits allow is our own mistake.
+#include <algorithm>
+#include <limits>
+
 #include "dataflow/dataflow_layout.hpp"
 #include "weir/base/assert.hpp"
 #include "weir/base/endian.hpp"
@@ -48,6 +51,8 @@ std::uint32_t count(const std::vector<T>& list, std::size_t most) {
     return static_cast<std::uint32_t>(list.size());
 }
 
+constexpr std::int64_t age_max = std::numeric_limits<std::uint32_t>::max();
+
 void put_ticket(FieldWriter& out, const EventTicket& ticket) {
     out.put(number(ticket.global_id));
     out.put(number(ticket.level1_id));
@@ -61,6 +66,8 @@ void put_ticket(FieldWriter& out, const EventTicket& ticket) {
     out.put(short_count(ticket.level1_words, trigger_words_max));
     out.put(short_count(ticket.level2_words, trigger_words_max));
     out.put(std::uint16_t{0});
+    out.put(static_cast<std::uint32_t>(std::clamp<std::int64_t>(ticket.age.count(), 0, age_max)));
+    out.put(ticket.detector_shift);
     out.put_all(ticket.level1_words);
     out.put_all(ticket.level2_words);
 }

@@ -12,7 +12,7 @@ namespace weir::wire {
 // taken.
 inline constexpr std::size_t word_size = 4;
 inline constexpr std::size_t rob_part_size = 12;
-inline constexpr std::size_t ticket_fixed = 40;
+inline constexpr std::size_t ticket_fixed = 48;
 inline constexpr std::size_t level2_event_fixed = ticket_fixed + 4;
 inline constexpr std::size_t event_end_size = 12;
 inline constexpr std::size_t verdict_fixed = 12;

@@ -4,6 +4,7 @@
 // names an event for good.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -39,10 +40,19 @@ struct EventTicket {
     std::uint32_t bunch_crossing_id = 0;
     std::uint32_t trigger_type = 0;
     std::uint32_t seconds = 0, nanoseconds = 0;  // of the bunch crossing: Unix time
-    bool reassigned = false;                     // was given to a builder before, which may have sent it on
-    bool forced = false;  // accepted without a decision (its processing unit died, or was too late)
+    /// The time since its trigger arrived, up to the moment at which this ticket was sent. Each station adds the time
+    /// that the ticket spent there, so no clock of one machine is compared with that of another.
+    std::chrono::microseconds age{0};
+    /// What the detector counts, less level1_id: its counters are shorter, or begin again
+    /// (docs/formats/partition-file.md).
+    std::uint32_t detector_shift = 0;
+    bool reassigned = false;  // was given to a builder before, which may have sent it on
+    bool forced = false;      // accepted without a decision (its processing unit died, or was too late)
     std::vector<std::uint32_t> level1_words{};
     std::vector<std::uint32_t> level2_words{};
+
+    /// The level-1 id as the detector counts it: that of the event's header and of its fragments.
+    [[nodiscard]] Level1Id detector_level1_id() const noexcept { return Level1Id{number(level1_id) + detector_shift}; }
 
     bool operator==(const EventTicket&) const = default;
 };

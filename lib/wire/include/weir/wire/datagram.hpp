@@ -21,7 +21,7 @@ enum class StationId : std::uint16_t {};
 enum class Epoch : std::uint64_t {};
 
 inline constexpr std::uint32_t datagram_magic = 0x46445257;  // "WRDF" in the order of the bytes
-inline constexpr std::uint8_t datagram_version = 1;
+inline constexpr std::uint8_t datagram_version = 2;
 inline constexpr std::size_t datagram_header_size = 56;
 inline constexpr std::size_t datagram_size_max = 65'507;  // what UDP over IPv4 can carry
 inline constexpr std::uint32_t dataflow_message_max = 64U << 20;
